@@ -1,0 +1,27 @@
+# Targets: build test demo site; lint unit race program e2e browser (the parts of test); vuln fuzz bench screenshots clean.
+
+.NOTPARALLEL:
+GO       ?= go
+TAGS     := e2e,browser
+FUZZTIME ?= 20s
+
+build:       ; $(GO) build -trimpath -o bin/ ./cmd/...
+test:        lint race e2e browser
+lint:        fmt vet staticcheck
+fmt:         ; @files=$$(gofmt -l cmd internal tests); test -z "$$files" || { echo "not gofmt-clean:"; echo "$$files"; exit 1; }
+vet:         ; $(GO) vet -tags $(TAGS) ./...
+staticcheck: ; $(GO) tool staticcheck -tags $(TAGS) ./...
+unit:        ; $(GO) test ./cmd/... ./internal/...
+race:        ; $(GO) test -race ./...
+program:     ; $(GO) test ./tests/program
+e2e:         ; $(GO) test -tags e2e -count=1 -timeout 25m -v ./tests/e2e
+browser:     ; $(GO) test -tags browser -count=1 -timeout 20m -v ./tests/browser
+screenshots: ; SCREENSHOTS=$(CURDIR)/docs/screenshots $(MAKE) browser
+vuln:        ; sh scripts/vuln.sh
+fuzz:        ; FUZZTIME=$(FUZZTIME) sh scripts/fuzz.sh
+bench:       ; $(GO) test -run '^$$' -bench . -benchmem ./internal/...
+demo:        ; sh scripts/demo.sh
+site:        build ; bin/sitegen build --results results --templates templates --out site
+clean:       ; rm -rf bin .cache && find site -mindepth 1 ! -name README.md ! -name .gitignore -delete
+
+.PHONY: build test lint fmt vet staticcheck unit race program e2e browser screenshots vuln fuzz bench demo site clean
