@@ -1,0 +1,274 @@
+package eventlog
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"slices"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// tableReader decodes one parquet file of a known kind, column by column. Its first error sticks.
+type tableReader struct {
+	b      []byte
+	footer *footer
+	cols   []column
+	zstd   *zstd.Decoder
+	spare  []byte // decompressed page, used again for the next
+	budget int64  // bytes that may still be decoded
+	err    error
+}
+
+// newTableReader checks the version, the columns and the sizes that the footer declares.
+func newTableReader(b []byte, want Kind) (*tableReader, error) {
+	f, err := readFooter(b)
+	if err != nil {
+		return nil, err
+	}
+	if v := f.schemaVersion(); v != 1 && f.meta[keySchema] != "" {
+		return nil, &SchemaError{v}
+	}
+	cols := columnsV1(want)
+	if err := f.checkColumns(cols); err != nil {
+		return nil, err
+	}
+	var rows int64
+	for _, g := range f.groups {
+		if g.rows < 0 || g.rows > maxDecodedBytes || len(g.chunks) != len(cols) {
+			return nil, errors.New("malformed row group")
+		}
+		rows += g.rows
+	}
+	if rows != f.rows {
+		return nil, fmt.Errorf("the footer counts %d rows and its row groups %d", f.rows, rows)
+	}
+	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true),
+		zstd.WithDecoderMaxMemory(maxDecodedBytes))
+	if err != nil {
+		return nil, err
+	}
+	return &tableReader{b: b, footer: f, cols: cols, zstd: dec, budget: maxDecodedBytes}, nil
+}
+
+func (t *tableReader) close() { t.zstd.Close() }
+
+// spend takes bytes off the budget before they are allocated.
+func (t *tableReader) spend(n int64) error {
+	if n < 0 || n > t.budget {
+		return fmt.Errorf("decodes to more than %d MiB: refused", maxDecodedBytes>>20)
+	}
+	t.budget -= n
+	return nil
+}
+
+// page is one data page, decompressed. Its slices are valid until the next page is read.
+type page struct {
+	rows, values int
+	rep, def     []byte
+	data         []byte
+	encoding     int
+	dict         []string // of a string column
+}
+
+// pages calls visit for each data page of a column, in order.
+func (t *tableReader) pages(name string, visit func(page) error) {
+	if t.err != nil {
+		return
+	}
+	i := slices.IndexFunc(t.cols, func(c column) bool { return c.name == name })
+	for _, g := range t.footer.groups {
+		if err := t.chunkPages(g.chunks[i], g.rows, visit); err != nil {
+			t.err = fmt.Errorf("column %q: %w", name, err)
+			return
+		}
+	}
+}
+
+func (t *tableReader) chunkPages(c chunk, rows int64, visit func(page) error) error {
+	b, err := t.chunkBytes(c)
+	if err != nil {
+		return err
+	}
+	var dict []string
+	for len(b) > 0 {
+		h, body, err := nextPage(&b)
+		if err != nil {
+			return err
+		}
+		if h.typ == pageDictionary {
+			if dict, err = t.dictionary(c, h, body); err != nil {
+				return err
+			}
+			continue
+		}
+		p, err := t.dataPage(c, h, body)
+		if err != nil {
+			return err
+		}
+		p.dict = dict
+		if rows -= int64(p.rows); rows < 0 {
+			break
+		}
+		if err := visit(p); err != nil {
+			return err
+		}
+	}
+	if rows != 0 {
+		return errors.New("the pages do not hold the rows that the row group declares")
+	}
+	return nil
+}
+
+func (t *tableReader) chunkBytes(c chunk) ([]byte, error) {
+	start := c.data
+	if c.dict > 0 && c.dict < start {
+		start = c.dict
+	}
+	if start < 4 || c.size < 0 || start > int64(len(t.b)) || c.size > int64(len(t.b))-start {
+		return nil, errors.New("lies outside the file")
+	}
+	if c.codec != codecNone && c.codec != codecZstd {
+		return nil, fmt.Errorf("compression codec %d is not one that speedmatrix writes", c.codec)
+	}
+	return t.b[start : start+c.size], nil
+}
+
+type pageHeader struct {
+	typ                int
+	size, compressed   int64
+	crc                uint32
+	values, rows       int64
+	encoding           int
+	defBytes, repBytes int64
+	uncompressed       bool // values are stored as they are
+}
+
+// nextPage cuts a page off the front of b and checks its checksum.
+func nextPage(b *[]byte) (pageHeader, []byte, error) {
+	t := &thrift{b: *b}
+	h := t.pageHeader()
+	rest := t.b
+	switch {
+	case t.err != nil:
+		return h, nil, t.err
+	case h.typ != pageDictionary && h.typ != pageDataV2:
+		return h, nil, fmt.Errorf("page type %d is not one that speedmatrix writes", h.typ)
+	case h.compressed < 0 || h.compressed > int64(len(rest)) || h.size < 0 || h.values < 0 || h.rows < 0,
+		h.defBytes < 0 || h.repBytes < 0 || h.defBytes > h.compressed || h.repBytes > h.compressed-h.defBytes:
+		return h, nil, errors.New("malformed page header")
+	}
+	body := rest[:h.compressed]
+	*b = rest[h.compressed:]
+	if h.crc != 0 && crc32.ChecksumIEEE(body) != h.crc {
+		return h, nil, errors.New("a page's checksum is wrong: the file is damaged")
+	}
+	return h, body, nil
+}
+
+func (t *thrift) pageHeader() pageHeader {
+	var h pageHeader
+	t.fields(func(id int, typ byte) {
+		switch {
+		case id == 1 && typ == thriftI32:
+			h.typ = int(t.int())
+		case id == 2 && typ == thriftI32:
+			h.size = t.int()
+		case id == 3 && typ == thriftI32:
+			h.compressed = t.int()
+		case id == 4 && typ == thriftI32:
+			h.crc = uint32(t.int())
+		case (id == 7 || id == 8) && typ == thriftStruct:
+			t.fields(func(field int, typ byte) { t.pageKind(&h, id, field, typ) })
+		default:
+			t.skip(typ)
+		}
+	})
+	return h
+}
+
+// pageKind reads a field of a DictionaryPageHeader (7) or of a DataPageHeaderV2 (8).
+func (t *thrift) pageKind(h *pageHeader, header, field int, typ byte) {
+	switch {
+	case field == 7 && header == 8 && typ == thriftFalse:
+		h.uncompressed = true
+	case typ != thriftI32:
+		t.skip(typ)
+	case field == 1:
+		h.values = t.int()
+	case field == 2 && header == 7, field == 4 && header == 8:
+		h.encoding = int(t.int())
+	case field == 3 && header == 8:
+		h.rows = t.int()
+	case field == 5 && header == 8:
+		h.defBytes = t.int()
+	case field == 6 && header == 8:
+		h.repBytes = t.int()
+	default:
+		t.skip(typ)
+	}
+}
+
+func (t *tableReader) dictionary(c chunk, h pageHeader, body []byte) ([]string, error) {
+	if c.physical != physBytes || (h.encoding != encPlain && h.encoding != encPlainDict) {
+		return nil, errors.New("a dictionary that speedmatrix does not write")
+	}
+	data, err := t.decompress(c, h.size, body)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.spend(int64(len(data)) + min(h.values, int64(len(data)))*sizeOf[string]()); err != nil {
+		return nil, err
+	}
+	return decodeStrings(data, int(h.values))
+}
+
+func (t *tableReader) dataPage(c chunk, h pageHeader, body []byte) (page, error) {
+	levels := h.repBytes + h.defBytes
+	p := page{
+		rows: int(h.rows), values: int(h.values), encoding: h.encoding,
+		rep: body[:h.repBytes], def: body[h.repBytes:levels], data: body[levels:],
+	}
+	if err := t.spend(h.values * c.valueBytes()); err != nil {
+		return p, err
+	}
+	if h.rows > h.values {
+		return p, errors.New("malformed page header")
+	}
+	if h.uncompressed || c.codec == codecNone {
+		return p, nil
+	}
+	var err error
+	p.data, err = t.decompress(c, h.size-levels, p.data)
+	return p, err
+}
+
+// valueBytes is what a decoded value takes, with the flag of an optional one.
+func (c chunk) valueBytes() int64 {
+	switch c.physical {
+	case physBytes:
+		return sizeOf[string]() + 1
+	case physInt64, physDouble:
+		return 8 + 1
+	}
+	return 4 + 1
+}
+
+// decompress returns exactly size bytes, in a buffer that the next call overwrites.
+func (t *tableReader) decompress(c chunk, size int64, src []byte) ([]byte, error) {
+	if c.codec == codecNone {
+		return src, nil
+	}
+	if size < 0 || size > t.budget {
+		return nil, t.spend(size)
+	}
+	if size == 0 && len(src) == 0 {
+		return nil, nil
+	}
+	t.spare = slices.Grow(t.spare[:0], int(size))
+	out, err := t.zstd.DecodeAll(src, t.spare[:0:size])
+	if err != nil || int64(len(out)) != size {
+		return nil, fmt.Errorf("a page does not decompress to the %d bytes that it declares", size)
+	}
+	return out, nil
+}

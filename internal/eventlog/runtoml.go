@@ -1,0 +1,247 @@
+package eventlog
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/BurntSushi/toml"
+
+	"speedmatrix/internal/event"
+)
+
+// Bounds on a run.toml. The standard matrix has 15 KB.
+const (
+	maxRunBytes = 4 << 20
+	maxNesting  = 32 // of arrays and inline tables; the format itself nests 2 deep
+	maxCells    = 100_000
+)
+
+// EncodeRun returns the content of run.toml. Equal runs give equal bytes. It refuses what DecodeRun would refuse.
+func EncodeRun(run event.Run) ([]byte, error) {
+	run.Started = run.Started.UTC()
+	for _, t := range tables(&run) {
+		if *t.facts == nil {
+			*t.facts = event.Facts{}
+		}
+		*t.facts = scalars(*t.facts)
+	}
+	if run.Sources == nil {
+		run.Sources = map[string]event.Source{}
+	}
+	if run.Files == nil {
+		run.Files = map[string]string{}
+	}
+	var b bytes.Buffer
+	enc := toml.NewEncoder(&b)
+	enc.Indent = ""
+	if err := enc.Encode(run); err != nil {
+		return nil, fmt.Errorf("encode run.toml: %w", err)
+	}
+	out := bytes.ToValidUTF8(b.Bytes(), []byte("\uFFFD"))
+	if _, err := DecodeRun(out); err != nil {
+		return nil, fmt.Errorf("encode run.toml: %w", err)
+	}
+	return out, nil
+}
+
+// DecodeRun reads a run.toml of any schema version. Unknown keys, values out of the words of the format and a run that
+// contradicts itself are refused, all of them in one error; a version of a newer program is a *SchemaError.
+func DecodeRun(data []byte) (event.Run, error) {
+	if len(data) > maxRunBytes {
+		return event.Run{}, fmt.Errorf("run.toml has %d bytes: more than %d are refused", len(data), maxRunBytes)
+	}
+	if err := checkNesting(data); err != nil {
+		return event.Run{}, err
+	}
+	var door struct {
+		Schema *int `toml:"schema"`
+	}
+	if _, err := toml.Decode(string(data), &door); err != nil {
+		return event.Run{}, tomlError(err)
+	}
+	if door.Schema == nil {
+		return event.Run{}, errors.New(`run.toml: key "schema" is missing`)
+	}
+	if *door.Schema != 1 {
+		return event.Run{}, &SchemaError{*door.Schema}
+	}
+	return decodeRunV1(data)
+}
+
+func decodeRunV1(data []byte) (event.Run, error) {
+	var run event.Run
+	meta, err := toml.Decode(string(data), &run)
+	if err != nil {
+		return event.Run{}, tomlError(err)
+	}
+	var errs []error
+	for _, key := range meta.Undecoded() {
+		errs = append(errs, fmt.Errorf("run.toml: key %q is not one of schema 1", key.String()))
+		if len(errs) > 20 {
+			break
+		}
+	}
+	for _, key := range []string{"id", "state", "started", "tool", "method"} {
+		if !meta.IsDefined(key) {
+			errs = append(errs, fmt.Errorf("run.toml: key %q is missing", key))
+		}
+	}
+	if err := errors.Join(append(errs, checkRun(&run)...)...); err != nil {
+		return event.Run{}, err
+	}
+	return run, nil
+}
+
+// tomlError is one line, without the excerpt that the library would add.
+func tomlError(err error) error {
+	var p toml.ParseError
+	if errors.As(err, &p) {
+		return fmt.Errorf("run.toml: line %d: %s", p.Position.Line, strings.ReplaceAll(p.Message, "\n", " "))
+	}
+	return fmt.Errorf("run.toml: %s", strings.ReplaceAll(err.Error(), "\n", " "))
+}
+
+// checkNesting bounds how deep the parser can be made to recurse: it counts brackets, and dots of a key, between
+// line ends without regard to strings, which can only overcount.
+func checkNesting(data []byte) error {
+	for i, line := range bytes.Split(data, []byte("\n")) {
+		depth, deepest := 0, 0
+		for _, c := range line {
+			switch c {
+			case '[', '{':
+				depth++
+			case ']', '}':
+				depth--
+			}
+			deepest = max(deepest, depth)
+		}
+		if deepest > maxNesting {
+			return fmt.Errorf("run.toml: line %d: nested deeper than %d", i+1, maxNesting)
+		}
+	}
+	return nil
+}
+
+type namedFacts struct {
+	name  string
+	facts *event.Facts
+}
+
+// tables lists the open tables of a run.
+func tables(r *event.Run) []namedFacts {
+	return []namedFacts{
+		{"hardware", &r.Hardware}, {"engine", &r.Engine}, {"model", &r.Model}, {"server", &r.Server}, {"host", &r.Host},
+	}
+}
+
+// scalars brings numbers to the two types that TOML reads back.
+func scalars(f event.Facts) event.Facts {
+	out := make(event.Facts, len(f))
+	for k, v := range f {
+		switch n := v.(type) {
+		case int:
+			v = int64(n)
+		case int32:
+			v = int64(n)
+		case float32:
+			v = float64(n)
+		}
+		out[k] = v
+	}
+	return out
+}
+
+// checkRun returns every mistake in a run's words and shapes. Plausibility is package check's business.
+func checkRun(r *event.Run) []error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("run.toml: "+format, args...)) }
+	if !ValidID(r.ID) {
+		bad("id %q: want lower-case letters, digits, dots and dashes", r.ID)
+	}
+	if r.State != event.Complete && r.State != event.Interrupted {
+		bad("state %q is not one of complete, interrupted", r.State)
+	}
+	if r.Started.IsZero() || r.Started.Year() < 2000 || r.Started.Year() > 9999 || r.Started.Location() != time.UTC {
+		bad("started %q: want an instant in UTC, such as 2026-12-01T10:15:00Z", r.Started.Format(time.RFC3339Nano))
+	}
+	if r.Seed > math.MaxInt64 {
+		bad("seed %d is above %d, the largest integer of TOML", r.Seed, int64(math.MaxInt64))
+	}
+	for _, t := range tables(r) {
+		errs = append(errs, checkFacts(t.name, *t.facts)...)
+	}
+	for _, key := range slices.Sorted(maps.Keys(r.Sources)) {
+		switch r.Sources[key] {
+		case event.FromServer, event.FromProbe, event.FromUser:
+		default:
+			bad("sources: %q has the source %q, not one of server, probe, user", key, r.Sources[key])
+		}
+	}
+	if len(r.Cells) > maxCells {
+		bad("%d cells: more than %d are refused", len(r.Cells), maxCells)
+		return errs
+	}
+	for i := range r.Cells {
+		for _, err := range checkCell(&r.Cells[i]) {
+			bad("cell %d: %w", i, err)
+		}
+	}
+	return errs
+}
+
+func checkFacts(table string, f event.Facts) []error {
+	var errs []error
+	for _, key := range slices.Sorted(maps.Keys(f)) {
+		switch v := f[key].(type) {
+		case string, int64, bool:
+		case float64:
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				errs = append(errs, fmt.Errorf("run.toml: %s.%s is %v: leave out what is not known", table, key, v))
+			}
+		default:
+			errs = append(errs, fmt.Errorf("run.toml: %s.%s: want a string, a number or a bool", table, key))
+		}
+		if !snake(key) {
+			errs = append(errs, fmt.Errorf("run.toml: %s: key %q: want lower_snake letters and digits", table, key))
+		}
+	}
+	return errs
+}
+
+func checkCell(c *event.Cell) []error {
+	var errs []error
+	if c.Phase != event.Prefill && c.Phase != event.Decode {
+		errs = append(errs, fmt.Errorf("phase %q is not one of prefill, decode", c.Phase))
+	}
+	switch c.Status {
+	case event.Ran, event.OverCapacity, event.OverLength, event.Unready, event.Skipped, event.NotRun:
+	default:
+		errs = append(errs, fmt.Errorf("status %q is not one that a run stores", c.Status))
+	}
+	if c.Context < 0 || c.Concurrency < 0 || c.NeededTokens < 0 {
+		errs = append(errs, errors.New("context, concurrency and needed_tokens may not be negative"))
+	}
+	last := -1
+	for _, p := range c.Passes {
+		switch p.Stop {
+		case event.StopDone, event.StopQueued, event.StopFailed, event.StopInterrupted:
+		default:
+			errs = append(errs, fmt.Errorf("stop %q is not one of done, queued, failed-streams, interrupted", p.Stop))
+		}
+		if p.Repeat <= last {
+			errs = append(errs, fmt.Errorf("repeat %d after %d: want them ascending from 0", p.Repeat, last))
+		}
+		last = p.Repeat
+	}
+	return errs
+}
+
+func snake(s string) bool {
+	return s != "" && len(s) <= 64 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
+}
