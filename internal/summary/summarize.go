@@ -1,0 +1,69 @@
+package summary
+
+import (
+	"speedmatrix/internal/event"
+)
+
+// builder holds what the cells of one run share while they are computed.
+type builder struct {
+	run  *event.Run
+	gaps *gapCounter
+}
+
+// Summarize computes every number of a run's pages from its raw events (see the package comment for the steps). Requests and
+// samples may stand in any order and are not changed. The error joins all reasons why the events cannot be a run's.
+func Summarize(run event.Run, requests []event.Request, samples []event.Sample) (Run, error) {
+	if err := check(run, requests); err != nil {
+		return Run{}, err
+	}
+	cells := group(run, requests)
+	observe(cells, samples)
+	out := Run{Facts: run, Title: title(&run), Warnings: runWarnings(&run)}
+	b := &builder{run: &run, gaps: newGapCounter()}
+	for i := range run.Cells {
+		cell := b.cell(i, cells[i])
+		if cell.Phase == event.Prefill {
+			out.Prefill = append(out.Prefill, cell)
+		} else {
+			out.Decode = append(out.Decode, cell)
+		}
+	}
+	setScaling(out.Decode)
+	return out, nil
+}
+
+// cell computes one cell. A cell that was not run has its facts and its status only.
+func (b *builder) cell(index int, attempts []attempt) Cell {
+	stored := &b.run.Cells[index]
+	c := Cell{
+		Index: index, Phase: stored.Phase, Context: stored.Context, Label: stored.Label, Concurrency: stored.Concurrency,
+		NeededTokens: stored.NeededTokens, CapacityTokens: b.run.Capacity.Tokens,
+	}
+	switch {
+	case storedStatus(stored.Status):
+		c.Status, c.Reason = stored.Status, stored.Reason
+	case len(attempts) == 0:
+		c.Status, c.Reason = event.NotRun, "the run stopped before this cell"
+	case stored.Phase == event.Prefill:
+		b.prefill(&c, attempts)
+	default:
+		b.decode(&c, index, attempts)
+	}
+	return c
+}
+
+// setScaling compares each valid cell with one request alone at the same context.
+func setScaling(decode []Cell) {
+	alone := map[int]float64{} // by context
+	for i := range decode {
+		if c := &decode[i]; c.Concurrency == 1 && c.Status == event.Valid && *c.TokS > 0 {
+			alone[c.Context] = *c.TokS
+		}
+	}
+	for i := range decode {
+		c := &decode[i]
+		if one, ok := alone[c.Context]; ok && c.Status == event.Valid {
+			c.ScalingEfficiency = ptr(*c.TokS / (float64(c.Concurrency) * one))
+		}
+	}
+}

@@ -1,0 +1,167 @@
+package summary
+
+import (
+	"speedmatrix/internal/event"
+	"speedmatrix/internal/metric"
+	"speedmatrix/internal/stat"
+)
+
+const (
+	blockUS   = 1_000_000 // shortest block of the bootstrap
+	blockGaps = 10        // times between tokens that a block lasts at least
+	maxBlocks = 1000
+)
+
+// windowCount is what arrived in the window of one pass.
+type windowCount struct {
+	window      metric.Window
+	tokens      int64 // in the window
+	firstHalf   int64 // of these, in its first half
+	chunks      int64
+	seen        int       // requests with a chunk in the window
+	between     []float64 // ms, the time between tokens of each request that did not fail
+	upToEnd     int64     // tokens until the window's end
+	firstSendUS int64     // earliest start of a request; the window's end when there is none
+	active      float64   // mean active requests
+	streams     int       // streams with at least one chunk in the window
+	shortOf     int       // of these, streams with fewer than metric.MinWindowTokens tokens
+	least       int64     // fewest tokens of a stream that had a chunk
+	completed   int
+	endToEnd    []float64 // ms
+}
+
+// count goes over the requests of a pass that has a window.
+func count(a *attempt, start event.StartMode) windowCount {
+	w := windowCount{window: a.window, firstSendUS: a.window.EndUS}
+	middle := a.window
+	middle.EndUS = middle.StartUS + (middle.EndUS-middle.StartUS)/2
+	var stream streamCount
+	for i, r := range a.requests {
+		first := streamFirst(a.requests, i)
+		if first {
+			w.close(stream)
+			stream = streamCount{}
+		}
+		w.firstSendUS = min(w.firstSendUS, r.StartUS)
+		low, high := metric.Range(r, a.window)
+		_, half := metric.Range(r, middle)
+		early, later := total(r.ChunkTokens[low:half]), total(r.ChunkTokens[half:high])
+		w.tokens += early + later
+		w.firstHalf += early
+		w.upToEnd += total(r.ChunkTokens[:low]) + early + later
+		w.chunks += int64(high - low)
+		stream.chunks += high - low
+		stream.tokens += early + later
+		if high > low {
+			w.seen++
+		}
+		if high-low >= 2 && !r.Outcome.Failed() {
+			after := early + later - int64(r.ChunkTokens[low])
+			if us, ok := metric.Pace(r.ChunkUS[high-1]-r.ChunkUS[low], after); ok {
+				w.between = append(w.between, us/1000)
+			}
+		}
+		if metric.Completed(r, a.window) {
+			w.completed++
+			// The staggered first requests ask for a part of the output by design: their length says nothing.
+			if us, ok := metric.EndToEnd(r); ok && !(first && start == event.Staggered) {
+				w.endToEnd = append(w.endToEnd, float64(us)/1000)
+			}
+		}
+	}
+	w.close(stream)
+	w.active, _ = metric.ActiveMean(a.requests, a.window)
+	return w
+}
+
+// streamCount is what one stream brought within the window, over its requests.
+type streamCount struct {
+	chunks int
+	tokens int64
+}
+
+// close adds a stream whose requests have all been seen.
+func (w *windowCount) close(s streamCount) {
+	if s.chunks == 0 {
+		return
+	}
+	if w.streams == 0 || s.tokens < w.least {
+		w.least = s.tokens
+	}
+	w.streams++
+	if s.tokens < metric.MinWindowTokens {
+		w.shortOf++
+	}
+}
+
+// rate returns the pass's output tokens a second.
+func (w *windowCount) rate() float64 { return float64(w.tokens) / w.window.Seconds() }
+
+// wholeRate returns tokens a second from the first send to the window's end; false when no time lies between.
+func (w *windowCount) wholeRate() (float64, bool) {
+	span := w.window.EndUS - w.firstSendUS
+	return float64(w.upToEnd) / (float64(span) / 1e6), span > 0
+}
+
+// drift returns how much more the second half of the window brought than the first, as a share of their mean.
+func (w *windowCount) drift() float64 {
+	if w.tokens == 0 {
+		return 0
+	}
+	second := w.tokens - w.firstHalf
+	return float64(second-w.firstHalf) / (float64(w.tokens) / 2)
+}
+
+// blocks cuts the window into equal blocks of one second or ten times between tokens, whichever is longer, and counts
+// the tokens in each. They add up to the tokens of the window.
+func blocks(a *attempt, betweenMS float64) []stat.Block {
+	span := a.window.EndUS - a.window.StartUS
+	length := max(blockUS, blockGaps*1000*betweenMS)
+	n := int64(min(maxBlocks, max(1, float64(span)/length)))
+	edges := make([]int64, n+1) // n <= 1000, span <= 2^50: the products fit
+	for i := range edges {
+		edges[i] = a.window.StartUS + span*int64(i)/n
+	}
+	counts := make([]int64, n)
+	for _, r := range a.requests {
+		low, high := metric.Range(r, a.window)
+		tally(counts, edges, r, low, high)
+	}
+	out := make([]stat.Block, n)
+	for i := range out {
+		out[i] = stat.Block{Count: float64(counts[i]), Seconds: float64(edges[i+1]-edges[i]) / 1e6}
+	}
+	return out
+}
+
+// tally adds the tokens of the chunks low <= index < high of r to the bin they arrived in: bin i is (edges[i], edges[i+1]].
+// All of these chunks must lie within the edges.
+func tally(counts, edges []int64, r *event.Request, low, high int) {
+	if low >= high {
+		return
+	}
+	bin := 0
+	right := edges[1] - r.StartUS
+	var tokens int64
+	us, n := r.ChunkUS[low:high], r.ChunkTokens[low:high]
+	for i, at := range us {
+		if at > right {
+			counts[bin] += tokens
+			tokens = 0
+			for at > right {
+				bin++
+				right = edges[bin+1] - r.StartUS
+			}
+		}
+		tokens += int64(n[i])
+	}
+	counts[bin] += tokens
+}
+
+func total(tokens []int32) int64 {
+	var n int64
+	for _, t := range tokens {
+		n += int64(t)
+	}
+	return n
+}
