@@ -1,0 +1,183 @@
+package chart
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+
+	"github.com/go-echarts/go-echarts/v2/charts"
+	"github.com/go-echarts/go-echarts/v2/opts"
+	"github.com/go-echarts/go-echarts/v2/types"
+)
+
+var idPattern = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
+
+// symbols tell series apart without colour, in this order.
+var symbols = []string{"circle", "rect", "triangle", "diamond", "roundRect", "pin", "arrow"}
+
+// Options encodes a figure as ECharts options. It refuses a figure that would draw wrongly, with all its mistakes.
+func Options(f Figure) (json.RawMessage, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	line := charts.NewLine()
+	line.ChartID = f.ID // otherwise random
+	line.SetGlobalOptions(
+		charts.WithAnimation(false),
+		charts.WithXAxisOpts(xAxis(f.X)),
+		charts.WithYAxisOpts(yAxis(f.Y)),
+		charts.WithLegendOpts(opts.Legend{Show: opts.Bool(f.Legend), Type: "scroll", Top: "0", Left: "0"}),
+		charts.WithGridOpts(opts.Grid{Left: "8", Right: "24", Top: gridTop(f), Bottom: "28"}),
+		charts.WithTooltipOpts(opts.Tooltip{Show: opts.Bool(true), Trigger: "item"}),
+	)
+	for i, s := range f.Series {
+		line.AddSeries(s.Name, nil, seriesOptions(f, s, i)...)
+	}
+	line.Accept(visitor{})
+	return encode(line.JSON())
+}
+
+func gridTop(f Figure) string {
+	if f.Legend {
+		return "64"
+	}
+	return "36"
+}
+
+// visitor changes what go-echarts has no field for, or sets against our wish.
+type visitor struct{ charts.BaseConfigurationVisitor }
+
+// Visit drops the parts that a figure does not use, and asks for tooltips that need no inline style.
+func (visitor) Visit(o map[string]any) {
+	for _, key := range []string{"color", "toolbox", "title"} {
+		delete(o, key)
+	}
+	o["tooltip"] = map[string]any{"show": true, "trigger": "item", "renderMode": "richText", "confine": true}
+}
+
+func xAxis(a Axis) opts.XAxis {
+	x := opts.XAxis{Name: a.Name, Type: axisType(a), NameLocation: "middle", NameGap: 30, Scale: opts.Bool(a.Log), Min: bound(a.Min), Max: bound(a.Max)}
+	if a.Categories != nil {
+		x.Data = a.Categories
+	}
+	if a.Whole {
+		x.MinInterval = 1
+	}
+	return x
+}
+
+func yAxis(a Axis) opts.YAxis {
+	y := opts.YAxis{Name: a.Name, Type: axisType(a), NameLocation: "end", Min: bound(a.Min), Max: bound(a.Max)}
+	if a.Inverse {
+		y.Inverse, y.NameLocation = opts.Bool(true), "start"
+	}
+	if a.Categories != nil {
+		y.Data = a.Categories
+	}
+	if a.Whole {
+		y.MinInterval = 1
+	}
+	return y
+}
+
+func axisType(a Axis) string {
+	switch {
+	case a.Categories != nil:
+		return "category"
+	case a.Log:
+		return "log"
+	}
+	return "value"
+}
+
+// bound keeps a nil pointer a nil interface, which is left out.
+func bound(v *float64) any {
+	if v == nil {
+		return nil
+	}
+	return *v
+}
+
+func seriesOptions(f Figure, s Series, i int) []charts.SeriesOpts {
+	style := opts.LineStyle{Width: 2}
+	if s.Thick {
+		style.Width = 5
+	}
+	out := []charts.SeriesOpts{
+		charts.WithSeriesOpts(func(o *charts.SingleSeries) {
+			o.Data = data(s.Points)
+			o.ShowSymbol = opts.Bool(s.Marks)
+			o.Symbol, o.SymbolSize = "none", nil
+			if s.Marks {
+				o.Symbol, o.SymbolSize = symbols[i%len(symbols)], 8
+			}
+			o.ConnectNulls = types.Bool(opts.Bool(false))
+			if s.Step {
+				o.Step = "end"
+			}
+		}),
+		charts.WithLineStyleOpts(style),
+	}
+	if s.Area {
+		out = append(out, charts.WithAreaStyleOpts(opts.AreaStyle{Opacity: opts.Float(0.15)}))
+	}
+	if named(s.Points) {
+		out = append(out, charts.WithLabelOpts(opts.Label{Show: opts.Bool(true), Position: "top", Formatter: "{b}"}))
+	}
+	if f.Window != nil && i == 0 {
+		out = append(out,
+			charts.WithMarkAreaStyleOpts(opts.MarkAreaStyle{Label: &opts.Label{Show: opts.Bool(true), Position: "insideTop"}}),
+			charts.WithMarkAreaData([]opts.MarkAreaData{{Name: f.Window.Name, XAxis: round(f.Window.From)}, {XAxis: round(f.Window.To)}}))
+	}
+	return out
+}
+
+func named(ps []Point) bool {
+	for _, p := range ps {
+		if p.Name != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// data encodes points as [x, y], or with their name; a break is null.
+func data(ps []Point) []any {
+	out := make([]any, len(ps))
+	for i, p := range ps {
+		xy := [2]any{round(p.X), round(p.Y)}
+		switch {
+		case !finite(p.X) || !finite(p.Y):
+			out[i] = [2]any{nil, nil}
+		case p.Name != "":
+			out[i] = opts.LineData{Name: p.Name, Value: xy}
+		default:
+			out[i] = xy
+		}
+	}
+	return out
+}
+
+// round keeps six significant digits: a chart has a thousand places at most, the exact numbers stand in the tables.
+func round(v float64) any {
+	if !finite(v) {
+		return nil
+	}
+	r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 6, 64), 64)
+	if err != nil || math.IsInf(r, 0) {
+		return nil
+	}
+	return r
+}
+
+// encode writes JSON with sorted keys and with <, > and & escaped.
+func encode(o map[string]any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	if err := json.NewEncoder(&b).Encode(o); err != nil {
+		return nil, fmt.Errorf("encode chart options: %w", err)
+	}
+	return bytes.TrimRight(b.Bytes(), "\n"), nil
+}

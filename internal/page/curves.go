@@ -1,0 +1,185 @@
+package page
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+
+	"speedmatrix/internal/summary"
+)
+
+// maxBins bounds the bins of a cell's output over time: a chart is about 700 dots wide, and its table is read by people.
+const maxBins = 120
+
+// Curves is charts.json: what the charts with a cell picker fetch when another cell is chosen. Distributions are
+// 101 quantiles, not raw events. Numbers have four significant digits: these are for drawing.
+type Curves struct {
+	Schema int              `json:"schema"`
+	Cells  map[string]curve `json:"cells"` // by the cell's anchor
+}
+
+type curve struct {
+	Label    string        `json:"label"` // "8K × 16"
+	TTFT     *quantiles    `json:"ttft,omitempty"`
+	Between  *quantiles    `json:"between,omitempty"`
+	Timeline *timelineData `json:"timeline,omitempty"`
+}
+
+type quantiles struct {
+	Kind string    `json:"kind,omitempty"`
+	N    int       `json:"n"`
+	MS   []float64 `json:"ms"` // at 0, 1/100 … 1
+}
+
+// timelineData counts its seconds from the start of the window.
+type timelineData struct {
+	BinS    float64   `json:"bin_s"`
+	FromS   float64   `json:"from_s"`
+	WindowS float64   `json:"window_s"`
+	TokS    []float64 `json:"tok_s"`
+}
+
+// Strips is requests.json: single requests of each cell, for the strip chart.
+type Strips struct {
+	Schema int                  `json:"schema"`
+	Cells  map[string]stripData `json:"cells"`
+}
+
+// stripData counts its seconds from the start of the window, or of the first request where there is none.
+type stripData struct {
+	Label   string      `json:"label"`
+	WindowS float64     `json:"window_s"`
+	Columns []string    `json:"columns"`
+	Rows    [][]any     `json:"rows"`
+	spans   []stripSpan // the same, typed
+}
+
+type stripSpan struct {
+	stream         int
+	stage, outcome string
+	start          float64
+	first, last    *float64
+	end            *float64
+	tokens         int64
+}
+
+// stripColumns names the fields of a row of requests.json.
+var stripColumns = []string{"stream", "stage", "start_s", "first_s", "last_s", "end_s", "tokens", "outcome"}
+
+// cellLabel is "8K × 16".
+func cellLabel(c *summary.Cell) string {
+	return Clean(c.Label) + " × " + strconv.Itoa(c.Concurrency)
+}
+
+// NewCurves gathers the distributions and timelines of all decode cells that ran.
+func NewCurves(s *summary.Run) Curves {
+	out := Curves{Schema: 1, Cells: map[string]curve{}}
+	for i := range s.Decode {
+		c := &s.Decode[i]
+		v := curve{
+			Label: cellLabel(c), TTFT: newQuantiles(c.TTFT, string(c.TTFTKind)), Between: newQuantiles(c.BetweenTokens, ""),
+			Timeline: newTimeline(c.Timeline),
+		}
+		if v.TTFT != nil || v.Between != nil || v.Timeline != nil {
+			out.Cells[cellID(c)] = v
+		}
+	}
+	return out
+}
+
+// NewStrips gathers the single requests of all decode cells that ran.
+func NewStrips(s *summary.Run) Strips {
+	out := Strips{Schema: 1, Cells: map[string]stripData{}}
+	for i := range s.Decode {
+		c := &s.Decode[i]
+		if d, ok := newStrip(c); ok {
+			out.Cells[cellID(c)] = d
+		}
+	}
+	return out
+}
+
+// JSON encodes without spaces: browsers fetch it.
+func (c Curves) JSON() ([]byte, error) { return json.Marshal(c) }
+
+// JSON encodes without spaces: browsers fetch it.
+func (s Strips) JSON() ([]byte, error) { return json.Marshal(s) }
+
+func newQuantiles(d summary.Distribution, kind string) *quantiles {
+	if d.N == 0 || len(d.Quantiles) == 0 {
+		return nil
+	}
+	q := &quantiles{Kind: kind, N: d.N, MS: make([]float64, len(d.Quantiles))}
+	for i, v := range d.Quantiles {
+		if !finite(v) {
+			return nil
+		}
+		q.MS[i] = digits4(v)
+	}
+	return q
+}
+
+func newTimeline(t *summary.Timeline) *timelineData {
+	if t == nil || t.BinUS <= 0 || len(t.TokS) == 0 || t.WindowEndUS <= t.WindowStartUS {
+		return nil
+	}
+	merge := (len(t.TokS) + maxBins - 1) / maxBins
+	d := &timelineData{
+		BinS: float64(t.BinUS) * float64(merge) / 1e6, FromS: seconds(t.StartUS - t.WindowStartUS),
+		WindowS: seconds(t.WindowEndUS - t.WindowStartUS),
+	}
+	for i := 0; i < len(t.TokS); i += merge {
+		bins := t.TokS[i:min(i+merge, len(t.TokS))]
+		var sum float64
+		for _, v := range bins {
+			if !finite(v) {
+				return nil
+			}
+			sum += v
+		}
+		d.TokS = append(d.TokS, digits4(sum/float64(len(bins))))
+	}
+	return d
+}
+
+func newStrip(c *summary.Cell) (stripData, bool) {
+	if len(c.Strip) == 0 {
+		return stripData{}, false
+	}
+	d := stripData{Label: cellLabel(c), Columns: stripColumns}
+	zero := c.Strip[0].StartUS
+	for _, s := range c.Strip {
+		zero = min(zero, s.StartUS)
+	}
+	if t := c.Timeline; t != nil && t.WindowEndUS > t.WindowStartUS {
+		zero, d.WindowS = t.WindowStartUS, seconds(t.WindowEndUS-t.WindowStartUS)
+	}
+	at := func(us *int64) *float64 {
+		if us == nil {
+			return nil
+		}
+		s := seconds(*us - zero)
+		return &s
+	}
+	for _, s := range c.Strip {
+		v := stripSpan{
+			stream: s.Stream, stage: Clean(string(s.Stage)), outcome: Clean(string(s.Outcome)), start: seconds(s.StartUS - zero),
+			first: at(s.FirstUS), last: at(s.LastUS), end: at(s.EndUS), tokens: s.Tokens,
+		}
+		d.spans = append(d.spans, v)
+		d.Rows = append(d.Rows, []any{v.stream, v.stage, v.start, v.first, v.last, v.end, v.tokens, v.outcome})
+	}
+	return d, true
+}
+
+// seconds turns microseconds into seconds, to the millisecond.
+func seconds(us int64) float64 { return math.Round(float64(us)/1e3) / 1e3 }
+
+// digits4 keeps four significant digits.
+func digits4(v float64) float64 {
+	r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64)
+	if err != nil {
+		return v
+	}
+	return r
+}

@@ -1,0 +1,172 @@
+package page
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"speedmatrix/internal/event"
+	"speedmatrix/internal/metric"
+	"speedmatrix/internal/summary"
+	"speedmatrix/internal/unit"
+)
+
+// Bar is one line of the prefill chart.
+type Bar struct {
+	Label string // "8K context"
+	Href  string // to its row
+	TokS  Value
+	TTFT  Value
+	Width string // 0 to 100, an SVG attribute; "0" without a value
+	State State
+	Valid bool
+}
+
+func newBars(cells []summary.Cell) []Bar {
+	var top float64
+	for i := range cells {
+		if measured(&cells[i]) {
+			top = math.Max(top, *cells[i].TokS)
+		}
+	}
+	out := make([]Bar, 0, len(cells))
+	for i := range cells {
+		c := &cells[i]
+		b := Bar{
+			Label: Clean(c.Label) + " context", Href: "#" + cellID(c), Width: "0", State: newState(c),
+			TokS: value(c.TokS, unit.RateBar), TTFT: value(c.TTFTMS, unit.Millis), Valid: c.Status == event.Valid,
+		}
+		if measured(c) && top > 0 {
+			b.Width = fmt.Sprintf("%.2f", 100*math.Max(0, *c.TokS)/top)
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+// Matrix is the decode table: rows are context lengths, columns are simultaneous requests.
+type Matrix struct {
+	Columns   []Value
+	Rows      []MatrixRow
+	Kind      string   // the TTFT kind of all cells, in words; "" when they differ or there is none
+	Footnotes []string // states that occur, then what TTFT includes
+	Low, High Value    // ends of the colour scale
+}
+
+// MatrixRow is one context.
+type MatrixRow struct {
+	Label Value
+	Cells []MatrixCell // as many as Columns
+}
+
+// MatrixCell is one square. Without a cell of that size in the plan, Planned is false and the rest is empty.
+type MatrixCell struct {
+	Planned bool
+	Href    string // to its row in "All measurements"
+	State   State
+	Shown   bool // it has a rate
+	TokS    Value
+	TTFT    Value
+	Kind    string // the TTFT kind, when not that of the whole matrix
+	Heat    string // class "h0" to "h8", "" without a rate
+	Marks   int    // warnings
+}
+
+// Size says how large the matrix is, for choosing a compact layout.
+func (m Matrix) Size() int { return len(m.Columns) }
+
+func newMatrix(cells []summary.Cell) Matrix {
+	var m Matrix
+	var columns []int
+	var contexts []string
+	low, high := math.Inf(1), 0.0
+	kinds := map[summary.TTFTKind]bool{}
+	for i := range cells {
+		c := &cells[i]
+		if !slices.Contains(columns, c.Concurrency) {
+			columns = append(columns, c.Concurrency)
+		}
+		if !slices.Contains(contexts, c.Label) {
+			contexts = append(contexts, c.Label)
+		}
+		if measured(c) {
+			low, high = math.Min(low, *c.TokS), math.Max(high, *c.TokS)
+			if c.TTFTMS != nil {
+				kinds[c.TTFTKind] = true
+			}
+		}
+	}
+	slices.Sort(columns)
+	for _, n := range columns {
+		m.Columns = append(m.Columns, wholeValue(&n))
+	}
+	if high > 0 {
+		m.Low, m.High = value(&low, unit.Rate), value(&high, unit.Rate)
+	}
+	if len(kinds) == 1 {
+		for k := range kinds {
+			m.Kind = kindText(k)
+		}
+	}
+	for _, label := range contexts {
+		m.Rows = append(m.Rows, newMatrixRow(label, columns, cells, low, high, m.Kind == "" && len(kinds) > 1))
+	}
+	m.Footnotes = footnotes(cells, kinds)
+	return m
+}
+
+func newMatrixRow(label string, columns []int, cells []summary.Cell, low, high float64, nameKinds bool) MatrixRow {
+	row := MatrixRow{Label: Value{Text: Clean(label)}, Cells: make([]MatrixCell, len(columns))}
+	for i := range cells {
+		c := &cells[i]
+		at := slices.Index(columns, c.Concurrency)
+		if c.Label != label || row.Cells[at].Planned {
+			continue
+		}
+		row.Label.Raw = fmt.Sprint(c.Context)
+		cell := MatrixCell{Planned: true, Href: "#" + cellID(c), State: newState(c), Marks: len(c.Warnings)}
+		if measured(c) {
+			cell.Shown, cell.TokS, cell.TTFT = true, value(c.TokS, unit.Rate), value(c.TTFTMS, unit.Millis)
+			cell.Heat = fmt.Sprintf("h%d", heatLevel(*c.TokS, low, high))
+			if nameKinds && c.TTFTMS != nil {
+				cell.Kind = Clean(string(c.TTFTKind))
+			}
+		}
+		row.Cells[at] = cell
+	}
+	return row
+}
+
+// warmFootnote stands only where each shown TTFT is of a request whose prompt was cached.
+const warmFootnote = "TTFT is measured after the benchmark warms the server's prompt cache, so it mostly excludes prefill."
+
+func footnotes(cells []summary.Cell, kinds map[summary.TTFTKind]bool) []string {
+	var out []string
+	for _, t := range metric.Statuses() {
+		status := event.Status(t.ID)
+		note := stateFootnotes[status]
+		if note != "" && slices.ContainsFunc(cells, func(c summary.Cell) bool { return c.Status == status }) {
+			out = append(out, note)
+		}
+	}
+	switch cold := kinds[summary.Wave] || kinds[summary.Uncached] || kinds[summary.Cold]; {
+	case len(kinds) == 0:
+	case !cold:
+		out = append(out, warmFootnote)
+	default:
+		out = append(out, "TTFT of the kind that each cell names: "+kindList(kinds)+".")
+	}
+	return out
+}
+
+// kindList explains the kinds that occur, in the order of METRICS.
+func kindList(kinds map[summary.TTFTKind]bool) string {
+	var parts []string
+	for _, k := range []summary.TTFTKind{summary.Cold, summary.Start, summary.Restart, summary.Wave, summary.Uncached} {
+		if kinds[k] {
+			parts = append(parts, string(k)+" ("+kindWords[k]+")")
+		}
+	}
+	return strings.Join(parts, ", ")
+}
