@@ -124,10 +124,15 @@ func (o *outline) write(dst []byte, lx *lexicon, seed uint64, r *rand.Rand) []by
 	for c := range decks {
 		decks[c] = deal(o.need[c], len(lx[c]), rand.New(rand.NewPCG(seed, uint64(c))), r)
 	}
+	start := false // of a paragraph
 	for _, s := range o.slots {
-		i := decks[s.class][0]
+		word := lx[s.class][decks[s.class][0]]
 		decks[s.class] = decks[s.class][1:]
-		dst = append(dst, lx[s.class][i]...)
+		if start {
+			word = word[1:]
+		}
+		dst = append(dst, word...)
+		start = s.after == paragraph
 		switch s.after {
 		case comma:
 			dst = append(dst, ',')

@@ -31,7 +31,7 @@ func CalibrationTextsWithin(seed uint64, limit int) [2]string {
 	if limit > 0 {
 		long = max(16, min(long, (limit-200)/10))
 	}
-	w := &Writer{seed: seed, lex: newLexicon()}
+	w := newWriter(seed, nil)
 	var out [2]string
 	for i, words := range []int{min(calibrationShort, long/4), long} {
 		out[i] = string(w.body(Key{Purpose: canonical, Ordinal: i}, partBody, words)) + gap + closing
@@ -67,7 +67,7 @@ func NewCalibrated(seed uint64, samples [2]Measured) (*Writer, error) {
 			p[0].tokens, p[0].words, p[1].tokens, p[1].words)
 	}
 	c := &calibrated{overhead: float64(p[0].tokens) - rate*float64(p[0].words), base: p[1], points: map[int]point{}}
-	return &Writer{seed: seed, lex: newLexicon(), sizer: c}, nil
+	return newWriter(seed, c), nil
 }
 
 // nearest is the point that a length is reckoned from: the context's own correction, else the longest one that is

@@ -20,6 +20,9 @@ type filler struct {
 // have no common divisor and are below 8 or so.
 const reachable = 64
 
+// enough words to fill with; a tokenizer that has none of them whole is asked for each.
+const enough = 48
+
 // measureFillers finds the costs with as few counts as the tokenizer allows: a group that costs one token a word
 // consists of such words (one count is enough then), any other group is halved.
 func measureFillers(ctx context.Context, count Counter) (*fillers, error) {
@@ -31,6 +34,9 @@ func measureFillers(ctx context.Context, count Counter) (*fillers, error) {
 	f := &fillers{}
 	var measure func(group []string) error
 	measure = func(group []string) error {
+		if len(f.words) >= enough {
+			return nil
+		}
 		text := frame
 		for _, w := range group {
 			text += " " + w

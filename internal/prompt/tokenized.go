@@ -45,15 +45,14 @@ const (
 	maxSizing = 4
 )
 
-// NewTokenized learns the tokenizer's costs with some ten counts, up to about 250 for one that has few whole
-// words. It fails when the counter fails or gives nothing that depends on the text's length.
+// NewTokenized learns the tokenizer's costs with some ten counts, up to about a hundred for one that has few
+// whole words. It fails when the counter fails or gives nothing that depends on the text's length.
 func NewTokenized(ctx context.Context, seed uint64, count Counter) (*Writer, error) {
-	w := &Writer{seed: seed, lex: newLexicon()}
 	t := &tokenized{
 		count:   checked(count),
 		offsets: map[int]int{}, sizes: map[int]layout{}, made: map[madeKey]made{},
 	}
-	w.sizer = t
+	w := newWriter(seed, t)
 	if err := t.learn(ctx, w); err != nil {
 		return nil, fmt.Errorf("learn the server's tokenizer: %w", err)
 	}

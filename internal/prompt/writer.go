@@ -27,10 +27,10 @@ type Prompt struct {
 // Writer makes prompts. Its sizes are prompt_tokens as the server reports them, chat template and all. It is not
 // safe for concurrent use.
 type Writer struct {
-	seed  uint64
-	lex   *lexicon
-	sizer sizer
-	last  *outline // of the latest length: a row's prompts all have the same
+	seed     uint64
+	lex      *lexicon
+	sizer    sizer
+	outlines map[int]*outline // by length, a few: a row's prompts all have the same
 }
 
 // sizer is how lengths are kept: with a tokenizer or without.
@@ -88,16 +88,27 @@ func (w *Writer) Correct(context, asked, reported int) error {
 // Shortest is the least size that Text can make.
 func (w *Writer) Shortest() int { return w.sizer.shortest() }
 
-// body returns tag and body of n words.
+func newWriter(seed uint64, s sizer) *Writer {
+	return &Writer{seed: seed, lex: newLexicon(), sizer: s, outlines: map[int]*outline{}}
+}
+
+const maxOutlines = 16 // 2 bytes a word each
+
+// body returns n words of the key's part, with the tag in front when that is the body.
 func (w *Writer) body(key Key, part string, n int) []byte {
-	if w.last == nil || len(w.last.slots) != n {
-		w.last = newOutline(w.seed, n)
+	o, ok := w.outlines[n]
+	if !ok {
+		if len(w.outlines) >= maxOutlines {
+			clear(w.outlines)
+		}
+		o = newOutline(w.seed, n)
+		w.outlines[n] = o
 	}
 	dst := make([]byte, 0, 8*n+64)
 	if part == partBody {
 		dst = append(dst, key.tag(w.seed)...)
 	}
-	return w.last.write(dst, w.lex, w.seed, key.rand(w.seed, part))
+	return o.write(dst, w.lex, w.seed, key.rand(w.seed, part))
 }
 
 // Parts of a prompt that draw their words independently.
