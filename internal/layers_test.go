@@ -34,7 +34,9 @@ var layers = map[string]layer{
 	"internal/plan":      {allow: "event", deny: "clock os net net/http"},
 	"internal/prompt":    {allow: "event", deny: "clock os net net/http"},
 	"internal/client":    {allow: "event sse"},
+	"internal/health":    {allow: "event", deny: "os net net/http"},
 	"internal/load":      {allow: "event plan prompt client stat", deny: "os net/http"},
+	"internal/session":   {allow: "event plan load eventlog", deny: "os net net/http"},
 	"internal/probe":     {allow: "event redact"},
 	"internal/simengine": {allow: "event prompt stat"},
 
@@ -52,7 +54,7 @@ var layers = map[string]layer{
 
 	"internal/ggufgen": {deny: "clock net net/http os"},
 
-	"cmd/measure":   {allow: "event plan prompt client load probe redact eventlog simengine stat unit metric summary textview"},
+	"cmd/measure":   {allow: "event plan prompt client load health session probe redact eventlog simengine stat unit metric summary textview"},
 	"cmd/sitegen":   {allow: "event eventlog check redact metric summary unit page chart site textview"},
 	"tests/ggufgen": {allow: "ggufgen"},
 }
