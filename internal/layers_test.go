@@ -69,7 +69,7 @@ var owners = map[string]string{
 	"github.com/spf13/pflag":              "cmd/measure cmd/sitegen",
 	"github.com/yuin/goldmark":            "internal/page",
 	"golang.org/x/net":                    "internal/client",
-	"golang.org/x/sys":                    "internal/client internal/load internal/probe cmd/measure",
+	"golang.org/x/sys":                    "cmd/measure internal/client internal/eventlog internal/health internal/probe",
 	"golang.org/x/term":                   "cmd/measure",
 }
 
