@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"speedmatrix/internal/event"
-	"speedmatrix/internal/redact"
 )
 
 // Server is what a server told of itself. It is safe for concurrent use once Detect has returned.
@@ -33,6 +32,9 @@ type Server struct {
 	Notes     []string // for the user, a sentence each: what could not be found out and how to mend it
 
 	StopsOnDisconnect bool // closing the connection is known to end the request
+
+	sameMachine bool
+	launch      event.Launch
 
 	session *session
 	gauges  func(ctx context.Context) (Gauges, error)        // nil: none
@@ -71,6 +73,10 @@ func engines() []engine {
 // Detect finds out what answers at t.BaseURL. Its errors are *UnreachableError, *NotAPIError, *UnauthorizedError and
 // *ModelError (see Unusable), that of ctx, or a mistake in t.
 func Detect(ctx context.Context, t Target) (*Server, error) {
+	return detect(ctx, t, thisMachine())
+}
+
+func detect(ctx context.Context, t Target, m machine) (*Server, error) {
 	s, err := newSession(t)
 	if err != nil {
 		return nil, err
@@ -116,7 +122,11 @@ func Detect(ctx context.Context, t Target) (*Server, error) {
 	if listErr != nil && (srv.Engine == "" || srv.Engine == Generic) {
 		return nil, listErr
 	}
-	return srv, s.finish(ctx, srv)
+	if err := s.finish(ctx, srv); err != nil {
+		return nil, err
+	}
+	srv.process(s.redact, m)
+	return srv, nil
 }
 
 // finish adds what does not depend on the engine.
@@ -180,15 +190,6 @@ func (s *Server) Abort(ctx context.Context, requestID string) error {
 
 // NeedsAbort reports whether a request goes on after its connection is closed unless Abort is called before.
 func (s *Server) NeedsAbort() bool { return s.abort != nil }
-
-// Redactor returns a redactor that knows the secrets of the target.
-func (s *Server) Redactor(opt redact.Options) redact.Redactor {
-	secrets := []string{s.session.target.Key}
-	for _, values := range s.session.target.Header {
-		secrets = append(secrets, values...)
-	}
-	return redact.New(opt, secrets...)
-}
 
 // modelEntry is one entry of GET /v1/models; engines add different fields to it.
 type modelEntry struct {

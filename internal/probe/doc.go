@@ -5,8 +5,9 @@
 //
 //  1. Detect asks the server itself: its list of models, then the engines in turn by the endpoints that tell them apart
 //     (one file per engine); a server that none of them knows is generic, and nothing about it is guessed;
-//  2. Server.Surroundings looks at this machine: the server's process and its command line when the server runs here,
-//     and the hardware (one file per kind);
+//     then, when it answered on a loopback address, its process on this machine and how that was started;
+//  2. Machine looks at this machine, as the host and, when the server runs here, as the hardware that is measured (one
+//     file per kind);
 //  3. ReadInfo reads what the user says, which wins over both;
 //  4. Merge writes the facts into a run, redacted, each with its source.
 //

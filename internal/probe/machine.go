@@ -47,18 +47,16 @@ func thisMachine() machine {
 // Machine returns facts about the machine that this program runs on, in the table host. When the server runs here too
 // (sameMachine), what it runs on is known: the table hardware is filled as well. Absent is simply no fact.
 //
-// Never give sameMachine for a simulated server: its hardware is what its profile says.
+// Give Server.SameMachine, which is false for a simulated server: its hardware is what its profile says.
 func Machine(ctx context.Context, sameMachine bool) []event.Fact {
-	return thisMachine().facts(ctx, sameMachine, sameMachine)
+	return thisMachine().facts(ctx, sameMachine)
 }
 
-// facts fills the table host, and hardware when this is what runs the server.
-func (m machine) facts(ctx context.Context, sameMachine, hardware bool) []event.Fact {
+func (m machine) facts(ctx context.Context, sameMachine bool) []event.Fact {
 	list := factList{source: event.FromProbe}
 	m.system(ctx, &list, "host")
 	list.text("host", "go", runtime.Version())
-	list.flag("host", "same_machine", sameMachine)
-	if !hardware {
+	if !sameMachine {
 		return list.facts
 	}
 	m.system(ctx, &list, "hardware")

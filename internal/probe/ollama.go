@@ -43,6 +43,9 @@ type ollamaModel struct {
 	ContextLength float64 `json:"context_length"` // of a loaded model: what was allotted to one request
 }
 
+// ollamaTrained is the source of a limit that holds for the model, while the server may allot less.
+const ollamaTrained = "ollama:/api/show context_length (the model's own: the server may allot less)"
+
 var numCtx = regexp.MustCompile(`(?m)^\s*num_ctx\s+(\d+)\s*$`)
 
 // ollamaShow reads the model's details, and its limit: as allotted when it is loaded, as its own settings say, or at
@@ -77,5 +80,18 @@ func (s *session) ollamaShow(ctx context.Context, srv *Server, told *factList) {
 	}
 	architecture, _ := show.Info["general.architecture"].(string)
 	trained, _ := show.Info[strings.TrimSpace(architecture)+".context_length"].(float64)
-	srv.limit(trained, "ollama:/api/show context_length (the model's own: the server may allot less)")
+	srv.limit(trained, ollamaTrained)
+}
+
+// ollamaCapacity reads the number of parallel slots from the environment of the server's process. Only that variable is
+// looked at: the rest may hold secrets.
+func ollamaCapacity(srv *Server, environ string) {
+	if srv.Limit == nil || srv.LimitSource == ollamaTrained {
+		return
+	}
+	for _, variable := range strings.Split(environ, "\x00") {
+		if n, ok := strings.CutPrefix(variable, "OLLAMA_NUM_PARALLEL="); ok {
+			srv.capacity(float64(*srv.Limit)*leadingNumber(n), "ollama: num_ctx x OLLAMA_NUM_PARALLEL")
+		}
+	}
 }

@@ -2,7 +2,6 @@ package probe
 
 import (
 	"cmp"
-	"context"
 	"encoding/hex"
 	"fmt"
 	"net/netip"
@@ -16,37 +15,34 @@ import (
 	"speedmatrix/internal/redact"
 )
 
-// Surroundings is what this machine tells about the server.
-type Surroundings struct {
-	SameMachine bool         // the server's process was found here
-	Facts       []event.Fact // hardware (only when it runs here), host, and what the command line says
-	Launch      event.Launch // the process's command line, redacted; empty when not found
-}
-
-// Surroundings looks at this machine: always as the host, and as the measured hardware when the server answered on a
-// loopback address and its process is found here. A simulated server gets no hardware facts from this machine.
-func (s *Server) Surroundings(ctx context.Context, r redact.Redactor) Surroundings {
-	return s.surroundings(ctx, r, thisMachine())
-}
-
-func (s *Server) surroundings(ctx context.Context, r redact.Redactor, m machine) Surroundings {
-	var around Surroundings
-	if p, ok := m.listener(s.session.local()); ok {
+// process looks for the server's process when it answered on a loopback address.
+func (srv *Server) process(r redact.Redactor, m machine) {
+	p, ok := m.listener(srv.session.local())
+	found := factList{source: event.FromProbe}
+	if ok {
 		switch forwarder(p.args) {
 		case toElsewhere:
-			// A tunnel: the server may run anywhere.
+			ok = false // a tunnel: the server may run anywhere
 		case toContainer:
-			around.SameMachine = true
-		default:
-			around.SameMachine = true
-			around.Launch = event.Launch{Command: r.Command(p.args), Source: event.FromProbe}
-			around.Facts = argumentFacts(p.args)
+		case notForwarding:
+			srv.launch = event.Launch{Command: r.Command(p.args), Source: event.FromProbe}
+			argumentFacts(&found, p.args)
+			if srv.Engine == Ollama {
+				ollamaCapacity(srv, m.read(fmt.Sprintf("proc/%d/environ", p.pid)))
+			}
 		}
 	}
-	hardware := around.SameMachine && s.Simulated == ""
-	around.Facts = append(around.Facts, m.facts(ctx, around.SameMachine, hardware)...)
-	return around
+	srv.sameMachine = ok
+	found.flag("host", "same_machine", ok)
+	srv.Facts = append(srv.Facts, found.facts...)
 }
+
+// SameMachine reports whether the server runs on this machine, so that this machine's hardware is what is measured.
+// False for a simulated server, whose hardware is what its profile says.
+func (srv *Server) SameMachine() bool { return srv.sameMachine && srv.Simulated == "" }
+
+// Launch is the command line of the server's process, redacted; empty when it was not found on this machine.
+func (srv *Server) Launch() event.Launch { return srv.launch }
 
 // forwarding says where a process that only passes connections on sends them.
 type forwarding int
@@ -175,8 +171,7 @@ func splitArgs(cmdline string) []string {
 }
 
 // argumentFacts reads what a server's command line tells and its API often does not.
-func argumentFacts(args []string) []event.Fact {
-	list := factList{source: event.FromProbe}
+func argumentFacts(list *factList, args []string) {
 	for i, a := range args {
 		name, value, joined := strings.Cut(a, "=")
 		if !joined && i+1 < len(args) && !strings.HasPrefix(args[i+1], "--") {
@@ -195,11 +190,10 @@ func argumentFacts(args []string) []event.Fact {
 			list.positive("engine", "tp", leadingNumber(value))
 		}
 		if snapshotPath.MatchString(a) {
-			addOrigin(&list, a)
+			addOrigin(list, a)
 		}
 		if name == "-m" && strings.HasSuffix(value, ".gguf") {
 			list.text("model", "id", path.Base(value))
 		}
 	}
-	return list.facts
 }
