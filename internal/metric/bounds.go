@@ -1,6 +1,7 @@
 package metric
 
-// The bounds that statuses and warnings are decided by. Sentences and methodology quote them from here.
+// The bounds that statuses and warnings are decided by. The sentences
+// of Warnings and Statuses repeat them in words; a test holds the two together.
 const (
 	MinRestarts       = 6    // restarts that a decode cell's TTFT should rest on
 	MinPrefillSamples = 3    // cold samples that a prefill row should rest on

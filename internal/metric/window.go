@@ -107,7 +107,7 @@ func ActiveMean(requests []*event.Request, w Window) (float64, bool) {
 	for _, r := range requests {
 		active += float64(ActiveUS(r, w))
 	}
-	return active / float64(w.EndUS-w.StartUS), true
+	return active / (float64(w.EndUS) - float64(w.StartUS)), true
 }
 
 func sum(tokens []int32) int64 {
