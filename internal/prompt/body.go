@@ -24,12 +24,25 @@ type outline struct {
 	need  [classes]int // words of each class
 }
 
+// patterns is how many sentence patterns a text is made of, some 2,000 words. They come in shuffled rounds, so
+// that the shares of the classes, and with them the tokens a word, hardly depend on the length.
+const patterns = 128
+
 // newOutline lays out exactly n words (n >= 1) in sentences of 5 to about 40, the last one cut where n is reached.
 func newOutline(seed uint64, n int) *outline {
-	o := &outline{slots: make([]slot, 0, n+64)}
 	r := rand.New(rand.NewPCG(seed, 0x6f75746c696e65)) // "outline": a stream of its own
-	for len(o.slots) < n {
+	pool := make([][]slot, patterns)
+	for i := range pool {
+		var o outline
 		o.sentence(r)
+		pool[i] = o.slots
+	}
+	o := &outline{slots: make([]slot, 0, n+64)}
+	for i := 0; len(o.slots) < n; i++ {
+		if i%patterns == 0 {
+			r.Shuffle(patterns, func(i, j int) { pool[i], pool[j] = pool[j], pool[i] })
+		}
+		o.slots = append(o.slots, pool[i%patterns]...)
 	}
 	o.slots = o.slots[:n]
 	o.slots[n-1].after = stop

@@ -13,14 +13,14 @@ type Measured struct {
 	Tokens int
 }
 
-// Words of the calibration texts; the longer one holds most of the lexicon, so its mean is nearly that of any
-// longer text.
+// Words of the calibration texts. The shorter one is hardly more than the overhead that it is to tell; the longer
+// one holds most of the lexicon, so its mean is nearly that of any longer text.
 const (
-	calibrationShort = 128
+	calibrationShort = 16
 	calibrationLong  = 2048
 )
 
-// CalibrationTexts are the two texts to send to a server that has no tokenizer, about 250 and 2,800 tokens with
+// CalibrationTexts are the two texts to send to a server that has no tokenizer, about 70 and 2,800 tokens with
 // usual vocabularies.
 func CalibrationTexts(seed uint64) [2]string { return CalibrationTextsWithin(seed, 0) }
 
@@ -110,8 +110,8 @@ func (c *calibrated) extra(_ context.Context, w *Writer, key Key, _ string, toke
 	return string(w.body(key, partExtra, words))[1:] + gap, int(math.Round(float64(words) * rate)), nil
 }
 
-func (c *calibrated) correct(context, asked, reported int) {
-	c.points[context] = point{c.words(context, asked), reported}
+func (c *calibrated) correct(context, reported int) {
+	c.points[context] = point{c.words(context, context), reported}
 }
 
 func (c *calibrated) setOverhead(int) {}

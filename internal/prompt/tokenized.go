@@ -15,7 +15,7 @@ type tokenized struct {
 	scatter  float64 // standard deviation of the tokens of 512 words from key to key
 	fill     *fillers
 	overhead int         // tokens that the server adds
-	offsets  map[int]int // by context: tokens asked less tokens reported
+	offsets  map[int]int // by context: less the tokens reported for it
 
 	sizes map[int]layout // by tokens wanted
 	made  map[madeKey]made
@@ -41,7 +41,8 @@ type made struct {
 
 const (
 	maxMade   = 4096 // heads remembered; fresh prompts would grow without end
-	maxRounds = 8    // tries to hit a length to the token
+	maxRounds = 32   // tries to hit a length to the token
+	sameWords = 4    // tries that take the same words but for the last ones, before others are taken
 	maxSizing = 4
 )
 
@@ -104,9 +105,10 @@ func (t *tokenized) learn(ctx context.Context, w *Writer) error {
 	return err
 }
 
-// allowance is the filler that a text of so many words needs, so that its scatter can be made up both ways.
+// allowance is the filler that a text of so many words needs, so that its scatter can be made up both ways. Two
+// words' worth on top makes every sum reachable where words cost many tokens.
 func (t *tokenized) allowance(words int) int {
-	return 8 + int(math.Ceil(4*t.scatter*math.Sqrt(float64(words)/512)))
+	return 8 + int(math.Ceil(2*t.rate+4*t.scatter*math.Sqrt(float64(words)/512)))
 }
 
 func (t *tokenized) shortest() int {
@@ -115,7 +117,7 @@ func (t *tokenized) shortest() int {
 
 func (t *tokenized) setOverhead(tokens int) { t.overhead = tokens }
 
-func (t *tokenized) correct(context, asked, reported int) { t.offsets[context] += asked - reported }
+func (t *tokenized) correct(context, reported int) { t.offsets[context] += context - reported }
 
 func (t *tokenized) head(ctx context.Context, w *Writer, key Key, tokens int) (string, int, error) {
 	addition := t.overhead - t.offsets[key.Context]
@@ -169,7 +171,7 @@ func (t *tokenized) try(ctx context.Context, w *Writer, key Key, l layout) (int,
 }
 
 func (t *tokenized) filler(w *Writer, key Key, part string, cost, round int) string {
-	return t.fill.text(cost, key.rand(w.seed, fmt.Sprintf("%s %d", part, round)))
+	return t.fill.text(cost, key.rand(w.seed, fmt.Sprintf("%s %d", part, round/sameWords)))
 }
 
 // make writes a head: one count of the whole, then the filler is changed until the length is right, by counts of
@@ -211,19 +213,42 @@ func (t *tokenized) extra(ctx context.Context, w *Writer, key Key, head string, 
 	if err != nil {
 		return "", 0, err
 	}
-	var sentences string
-	cost := tokens
-	if words := int(float64(tokens-16) / t.rate); words >= 8 {
-		// Named by its length too: the same stream's extra text in another cell begins differently.
-		sentences = string(w.body(key, fmt.Sprintf("%s %d", partExtra, tokens), words))
-		cost = 12
-	}
-	return hit(tokens, cost, trial{}, func(cost, round int) (trial, error) {
+	// Named by its length too: the same stream's extra text in another cell begins differently.
+	part := fmt.Sprintf("%s %d", partExtra, tokens)
+	write := func(words, cost, round int) (trial, error) {
+		var s string
+		if words > 0 {
+			s = string(w.body(key, part, words))
+		}
 		// The text stands at the start of a paragraph: without the leading space.
-		s := (sentences + t.filler(w, key, partExtra, cost, round))[1:] + gap
+		s = (s + t.filler(w, key, part, cost, round))[1:] + gap
 		n, err := t.count(ctx, end+s+closing)
 		return trial{s, n - base}, err
-	})
+	}
+	// Short texts do not keep to the average: words are taken off until there is something to fill.
+	words, fill, first := t.extraWords(tokens), t.allowance(1), trial{}
+	for i := 0; words > 0 && i < maxSizing; i++ {
+		if first, err = write(words, fill, 0); err != nil {
+			return "", 0, err
+		}
+		if first.tokens-tokens <= fill {
+			break
+		}
+		words, first = t.extraWords(tokens-(first.tokens-tokens)), trial{}
+	}
+	if first.text == "" {
+		words, fill = 0, tokens
+	}
+	return hit(tokens, fill, first, func(cost, round int) (trial, error) { return write(words, cost, round) })
+}
+
+// extraWords is how many words of sentences go into so many tokens beside the filler; none into few.
+func (t *tokenized) extraWords(tokens int) int {
+	words := int(float64(tokens-2*t.allowance(1)) / t.rate)
+	if words < 8 {
+		return 0
+	}
+	return words
 }
 
 // trial is a text and the tokens counted for it.

@@ -40,7 +40,7 @@ type sizer interface {
 	head(ctx context.Context, w *Writer, key Key, tokens int) (string, int, error)
 	// extra returns text of so many tokens that is put behind head, and the tokens expected of it.
 	extra(ctx context.Context, w *Writer, key Key, head string, tokens int) (string, int, error)
-	correct(context, asked, reported int)
+	correct(context, reported int)
 	setOverhead(tokens int)
 	shortest() int
 }
@@ -73,15 +73,15 @@ func (w *Writer) Text(ctx context.Context, key Key, tokens, extra int) (Prompt, 
 // calibrated writer, whose two samples hold it. Prompts made before are of other lengths: set it first.
 func (w *Writer) SetOverhead(tokens int) { w.sizer.setOverhead(tokens) }
 
-// Correct takes account of what the server reported for a prompt that was asked for with the key's Context and so
-// many tokens, without extra. Later prompts of that context are corrected by the difference, so it belongs before the
-// context's first prompt that is to be sent twice. It refuses a report that is off by more than a quarter: the
-// server cut the prompt or counts something else.
-func (w *Writer) Correct(context, asked, reported int) error {
-	if off := asked - reported; reported < 1 || 4*max(off, -off) > asked {
-		return fmt.Errorf("server reported %d prompt tokens for a prompt of %d: not corrected; does it cut prompts?", reported, asked)
+// Correct takes account of what the server reported for a prompt of a context's own length: Text with that context
+// as Key.Context and as tokens, and without extra. Later prompts of the context are corrected by the difference, so it
+// belongs before the context's first prompt that is to be sent twice. It refuses a report that is off by more than a
+// quarter: the server cut the prompt or counts something else.
+func (w *Writer) Correct(context, reported int) error {
+	if off := context - reported; reported < 1 || 4*max(off, -off) > context {
+		return fmt.Errorf("server reported %d prompt tokens for a prompt of %d: not corrected; does it cut prompts?", reported, context)
 	}
-	w.sizer.correct(context, asked, reported)
+	w.sizer.correct(context, reported)
 	return nil
 }
 
