@@ -46,6 +46,8 @@ type Request struct {
 	ContinuousUsage bool          // ask for usage in every chunk
 	ID              string        // the request's id where the engine takes one (SGLang's rid), for its abort; "" sends none
 	Timeout         time.Duration // replaces Config.Timeout when positive: a long cold prefill sends no bytes
+
+	prepared *prepared // by Client.Prepare; nil: encoded when it is sent
 }
 
 // Result is what one request did. Instants are as in event.Request: StartUS from Config.Epoch, the rest from StartUS.

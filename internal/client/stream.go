@@ -1,0 +1,148 @@
+package client
+
+import (
+	"bytes"
+
+	"speedmatrix/internal/event"
+	"speedmatrix/internal/sse"
+)
+
+// stream turns the bytes of one response body into arrivals. It reads nothing and looks at no clock.
+type stream struct {
+	dialect dialect
+	parser  sse.Parser
+	lines   lineParser
+	chunk   chunk
+	rec     recorder
+	sink    func(us, tokens int64) // told of each arrival at once
+
+	events  int    // events so far, of any kind
+	done    bool   // the server said that the stream is over
+	doneUS  int64  // when
+	failure *fault // what was wrong with an event, or what it reported
+	abort   bool   // a finish reason "abort" is our own doing
+}
+
+func (s *stream) reset(expect int) {
+	s.parser.Reset()
+	s.lines.reset()
+	s.rec.reset(expect)
+	if cap(s.chunk.text) > 1<<20 {
+		s.chunk.text = nil
+	}
+	s.events, s.done, s.doneUS, s.failure = 0, false, 0, nil
+}
+
+// over reports whether nothing more of the stream is wanted.
+func (s *stream) over() bool { return s.done || s.failure != nil }
+
+// feed takes bytes that arrived at us and handles the events that they complete.
+func (s *stream) feed(b []byte, us int64) {
+	if s.dialect.lines {
+		s.feedLines(b, us)
+		return
+	}
+	s.parser.Feed(b)
+	for !s.over() {
+		ev, ok := s.parser.Next()
+		if !ok {
+			break
+		}
+		s.event(ev.Data, us, ev.Type)
+	}
+	if err := s.parser.Err(); err != nil && s.failure == nil {
+		s.failure = faultf(event.BadProtocol, "%v", err)
+	}
+}
+
+func (s *stream) feedLines(b []byte, us int64) {
+	s.lines.feed(b)
+	for !s.over() {
+		line, ok, err := s.lines.next()
+		if err != nil {
+			s.failure = faultf(event.BadProtocol, "%v", err)
+		}
+		if !ok {
+			break
+		}
+		s.event(line, us, nil)
+	}
+}
+
+// end uses what the stream held outside its events, when it has ended without saying so at us: an event without its
+// blank line, and an error that was not an event.
+func (s *stream) end(us int64) {
+	if s.over() {
+		return
+	}
+	if s.dialect.lines {
+		s.last(s.lines.rest(), us, nil)
+		return
+	}
+	rest := s.parser.Rest()
+	if rest.Pending {
+		s.last(rest.Event.Data, us, rest.Event.Type)
+	}
+	if s.over() {
+		return
+	}
+	if message, ok := errorIn(rest.Ignored); ok {
+		s.failure = &fault{event.ErrorInStream, message}
+	} else if s.events == 0 && len(rest.Ignored) > 0 {
+		s.failure = notAStream("", rest.Ignored)
+	}
+}
+
+// last takes an event that may have been cut: it counts only when it is whole JSON.
+func (s *stream) last(data []byte, us int64, kind []byte) {
+	s.event(data, us, kind)
+	if s.failure != nil && s.failure.outcome == event.BadProtocol {
+		s.failure = nil
+	}
+}
+
+// event handles one event.
+func (s *stream) event(data []byte, us int64, kind []byte) {
+	data = bytes.TrimSpace(data)
+	if len(data) == 0 {
+		return
+	}
+	s.events++
+	if string(data) == "[DONE]" {
+		s.done, s.doneUS = true, us
+		return
+	}
+	c := &s.chunk
+	c.reset()
+	if !s.dialect.scan(data, c) {
+		c.reset()
+		if err := s.dialect.decode(data, c); err != nil && string(kind) != "error" {
+			s.failure = faultf(event.BadProtocol, "event is not a JSON object: %.100q", data)
+			return
+		}
+	}
+	if string(kind) == "error" && !c.failed {
+		c.failed, c.message = true, bodyMessage(data)
+	}
+	if c.failed {
+		s.failure = &fault{event.ErrorInStream, c.message}
+		return
+	}
+	if arrival, tokens := s.rec.add(us, c); arrival {
+		s.sink(us, tokens)
+	}
+	if c.last {
+		s.done, s.doneUS = true, us
+	}
+	if c.finish == "abort" && !s.abort {
+		s.failure = &fault{event.ErrorInStream, "the server aborted the request"}
+	}
+}
+
+// notAStream quotes the beginning of an answer that should have been a stream.
+func notAStream(contentType string, body []byte) *fault {
+	if contentType == "" {
+		contentType = "something other than events"
+	}
+	return faultf(event.NotAStream, "answer is %s: %.200q", contentType, bytes.TrimSpace(body))
+}

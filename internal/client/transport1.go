@@ -1,0 +1,144 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"time"
+
+	"speedmatrix/internal/event"
+)
+
+// readSize is the size of a connection's read buffer, in bytes: some 80 usual events.
+const readSize = 16 << 10
+
+// http1 speaks HTTP/1.1 on a connection.
+type http1 struct {
+	w     *wire
+	conn  net.Conn // w, or TLS over it
+	meter *meter
+
+	buf     []byte
+	body    framing
+	close1  bool // the server closes after this response
+	pending bool // the response was left before its last bytes
+}
+
+func newHTTP1(w *wire, conn net.Conn, m *meter) *http1 {
+	return &http1{w: w, conn: conn, meter: m, buf: make([]byte, readSize)}
+}
+
+// alive looks without waiting whether the peer has closed. The last bytes of a response that was left when its
+// events were over are read first; they are on their way, and get maxTail.
+func (t *http1) alive() bool {
+	if t.pending && !t.readTail() {
+		return false
+	}
+	if t.w.SetReadDeadline(time.Time{}) != nil {
+		return false
+	}
+	t.w.poll = true
+	_, err := t.conn.Read(t.buf[:1])
+	t.w.poll = false
+	return errors.Is(err, os.ErrDeadlineExceeded)
+}
+
+func (t *http1) readTail() bool {
+	if t.w.begin(maxTail) != nil {
+		return false
+	}
+	t.meter.live = nil // these bytes belong to no request
+	begun := time.Now()
+	for time.Since(begun) < maxTail {
+		if _, err := t.read(); err != nil {
+			t.pending = false
+			return err == io.EOF && t.body.done()
+		}
+	}
+	return false
+}
+
+func (t *http1) send(_ context.Context, p *prepared) error {
+	t.pending = false
+	_, err := t.conn.Write(p.wire)
+	return err
+}
+
+func (t *http1) head() (head, error) {
+	n := 0
+	for {
+		if n == len(t.buf) {
+			t.buf = append(t.buf, make([]byte, len(t.buf))...)
+		}
+		m, err := t.conn.Read(t.buf[n:])
+		if err != nil {
+			if err = t.ended(err); err == io.EOF {
+				err = io.ErrUnexpectedEOF
+			}
+			return head{}, err
+		}
+		t.meter.read(t.w)
+		n += m
+		h, used, err := parseHead(t.buf[:n])
+		if err != nil {
+			return h, &fault{event.BadProtocol, err.Error()}
+		}
+		if used > 0 {
+			t.body, t.close1 = newFraming(h), h.close
+			t.body.feed(t.buf[used:n])
+			return h, nil
+		}
+	}
+}
+
+func (t *http1) read() ([]byte, error) {
+	for {
+		b, err := t.body.next()
+		if err != nil {
+			return nil, &fault{event.BadProtocol, err.Error()}
+		}
+		if len(b) > 0 {
+			return b, nil
+		}
+		if t.body.done() {
+			return nil, io.EOF
+		}
+		n, err := t.conn.Read(t.buf)
+		if err != nil {
+			return nil, t.ended(err)
+		}
+		t.meter.read(t.w)
+		t.body.feed(t.buf[:n])
+	}
+}
+
+// ended tells how the connection ended inside a response: io.EOF when its close is the end of the body,
+// io.ErrUnexpectedEOF when it came too early. TLS that ends without its notice may have been cut by anyone; the tls
+// package says io.EOF for it, so we look whether the end came from below.
+func (t *http1) ended(err error) error {
+	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return err
+	}
+	if t.conn != net.Conn(t.w) && t.w.finished.Load() {
+		return &fault{event.Reset, "TLS connection closed without notice"}
+	}
+	if t.body.state == frameClose {
+		return io.EOF
+	}
+	return io.ErrUnexpectedEOF
+}
+
+func (t *http1) finish() bool {
+	t.pending = !t.body.done()
+	return !t.close1 && t.body.state != frameClose
+}
+
+func (t *http1) close() error {
+	if t.conn != net.Conn(t.w) {
+		// The close notice of TLS must not wait for a peer that reads nothing.
+		_ = t.w.SetDeadline(time.Now().Add(maxTail))
+	}
+	return t.conn.Close()
+}
