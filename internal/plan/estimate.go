@@ -45,7 +45,7 @@ func Estimate(p Plan, prefillTokS float64) Expectation {
 		e.Steps = append(e.Steps, s)
 		e.NewTokens += s.NewTokens
 		e.SentTokens += s.SentTokens
-		e.Duration += s.Duration
+		e.Duration = min(e.Duration+s.Duration, century)
 	}
 	return e
 }
@@ -83,13 +83,15 @@ func decodeStep(cfg Config, cell event.Cell, scouts int, rate float64) StepExpec
 	return s
 }
 
-// prefillTime is 0 when the rate is not known. It is capped at a century, beyond which Duration overflows.
+// century caps expected times, which overflow after three of them.
+const century = 100 * 365 * 24 * time.Hour
+
+// prefillTime is 0 when the rate is not known.
 func prefillTime(tokens int64, rate float64) time.Duration {
 	if rate <= 0 {
 		return 0
 	}
-	const century = 100 * 365 * 24 * 3600
-	return time.Duration(min(float64(tokens)/rate, century) * float64(time.Second))
+	return time.Duration(min(float64(tokens)/rate, century.Seconds()) * float64(time.Second))
 }
 
 // warmStreams remembers how many streams of each row already have their context in the server's cache.

@@ -19,11 +19,11 @@ const (
 // context of its own, C x (context + output), though the server shares the one context between them.
 const PresetInferenceBench = "llm-inference-bench"
 
-// Bounds of what may be asked. They keep every product below within int64 and refuse slips of the keyboard.
+// Bounds of what may be asked. They keep every sum of tokens within int64 and refuse slips of the keyboard.
 const (
 	MinContext     = 64      // below this a prompt has no room for its tag, body and instruction
-	MaxTokens      = 1 << 30 // of one context or one answer
-	MaxConcurrency = 1 << 16
+	MaxTokens      = 1 << 24 // of one context or one answer
+	MaxConcurrency = 1 << 14
 	MaxRepeats     = 1000
 	maxListed      = 64 // entries of one list
 )
