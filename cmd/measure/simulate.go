@@ -34,21 +34,21 @@ func simulate(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		if errors.Is(err, pflag.ErrHelp) {
 			return nil
 		}
-		return err
+		return &exitError{exitUsage, err}
 	}
 	if set.NArg() > 0 {
-		return fmt.Errorf("simulate takes no arguments, got %q", set.Arg(0))
+		return usageError("simulate takes no arguments, got %q", set.Arg(0))
 	}
 	if f.listProfiles {
 		return listProfiles(stdout)
 	}
 	profile, err := simengine.LoadProfile(f.profile)
 	if err != nil {
-		return err
+		return &exitError{exitUsage, err}
 	}
 	opt, err := f.options()
 	if err != nil {
-		return err
+		return &exitError{exitUsage, err}
 	}
 	if f.log != "" {
 		file, err := os.Create(f.log)
@@ -60,7 +60,7 @@ func simulate(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	}
 	engine, err := simengine.New(profile, opt)
 	if err != nil {
-		return err
+		return &exitError{exitUsage, err}
 	}
 	listener, err := net.Listen("tcp", f.listen)
 	if err != nil {

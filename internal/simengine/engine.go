@@ -95,7 +95,7 @@ func New(p Profile, opt Options) (*Engine, error) {
 	}
 	e.sched = &scheduler{
 		latency: e.latency, maxRunning: p.Limits.MaxRunning, stepTokens: p.Limits.StepTokens, perStep: max(opt.TokensPerStep, 1),
-		speed: opt.Speed, spread: opt.Spread, wait: waiter{opt.PlainWait}, ended: e.left,
+		speed: opt.Speed, spread: opt.Spread, wait: waiter{opt.PlainWait}, stop: make(chan struct{}), ended: e.left,
 	}
 	if d.slots {
 		e.sched.cache = newSlotCache(p.Limits.KVTokens, p.Limits.MaxRunning, !opt.NoPrefixCache)
@@ -138,22 +138,35 @@ func (e *Engine) Dialect() Dialect { return e.dialect.name }
 // Label is what stands for the GPU's name wherever one is told: a simulated engine never bears a real one.
 func (e *Engine) Label() string { return "Simulated engine (profile " + e.profile.Name + ")" }
 
-// Serve answers requests on l until ctx ends, then closes l and all connections and returns nil.
+// Serve answers requests on l until ctx ends; then it closes l and all connections, aborts what runs, waits for all that
+// it started and returns nil. It is called once.
 func (e *Engine) Serve(ctx context.Context, l net.Listener) error {
 	if _, ok := l.(*pipeListener); ok {
 		e.sched.wait.plain = true
 	}
-	srv := &http.Server{Handler: e.Handler(), ReadHeaderTimeout: time.Minute}
+	handlers := newGate()
+	handler := e.Handler()
+	srv := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !handlers.enter() {
+			panic(http.ErrAbortHandler) // the engine has ended: close the connection without an answer
+		}
+		defer handlers.leave()
+		handler.ServeHTTP(w, r)
+	})}
 	stopped := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(stopped)
 		_ = srv.Close() // its error is the listener's, which is going away
 	})
 	err := srv.Serve(l)
-	if !stop() {
+	if stop() {
+		_ = srv.Close() // the listener failed: end what it had accepted
+	} else {
 		<-stopped
 	}
-	if ctx.Err() != nil && errors.Is(err, http.ErrServerClosed) {
+	handlers.shut()
+	e.sched.shutdown()
+	if ctx.Err() != nil {
 		return nil
 	}
 	return fmt.Errorf("serve: %w", err)

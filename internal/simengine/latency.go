@@ -37,7 +37,7 @@ func (l Latency) Prefill(from, to int) time.Duration {
 	if to <= from {
 		return 0
 	}
-	return milliseconds(l.prefill.at(float64(to)) - l.prefill.at(float64(from)))
+	return max(0, milliseconds(l.prefill.at(float64(to))-l.prefill.at(float64(from))))
 }
 
 // FrontEnd is the time a request of so many prompt tokens spends before the scheduler sees it, when it makes the number

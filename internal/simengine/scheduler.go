@@ -15,13 +15,15 @@ type scheduler struct {
 	speed      float64 // durations are divided by it
 	spread     bool    // send a step's tokens over the next step's time instead of all at once
 	wait       waiter
+	stop       chan struct{}   // closed by shutdown
 	ended      func(*sequence) // called, with the lock held, when the scheduler is through with a sequence
 
 	mu      sync.Mutex
 	cache   kvCache
 	waiting []*sequence
 	running []*sequence
-	alive   bool // the goroutine exists
+	alive   bool          // the goroutine exists
+	over    chan struct{} // closed when it ends
 	counts  counters
 
 	idleSince   time.Time // when the last sequence left
@@ -58,7 +60,8 @@ func (s *scheduler) submit(seq *sequence) {
 	s.waiting = append(s.waiting, seq)
 	if !s.alive {
 		s.alive = true
-		go s.loop()
+		s.over = make(chan struct{})
+		go s.loop(s.over)
 	}
 }
 
@@ -72,6 +75,20 @@ func (s *scheduler) abort(seq *sequence) {
 		s.waiting = slices.Delete(s.waiting, i, i+1)
 		s.finish(seq, "abort")
 		seq.mail.put(delivery{finish: "abort"})
+	}
+}
+
+// shutdown aborts everything and waits for the goroutine to end. It is called once, when nothing submits any more.
+func (s *scheduler) shutdown() {
+	close(s.stop)
+	for _, seq := range s.find("") {
+		s.abort(seq)
+	}
+	s.mu.Lock()
+	alive, over := s.alive, s.over
+	s.mu.Unlock()
+	if alive {
+		<-over
 	}
 }
 
@@ -90,7 +107,8 @@ func (s *scheduler) find(id string) []*sequence {
 
 // loop steps until there is nothing to do. Each step's nominal end counts from the end of the step before it, so that
 // a late wake-up does not shift what follows.
-func (s *scheduler) loop() {
+func (s *scheduler) loop(over chan<- struct{}) {
+	defer close(over)
 	nominal := time.Now()
 	var late []emission
 	for {
@@ -104,7 +122,7 @@ func (s *scheduler) loop() {
 		}
 		s.deliverOver(late, nominal, st.length)
 		nominal = nominal.Add(st.length)
-		s.wait.until(nominal)
+		s.wait.until(nominal, s.stop)
 		made := s.end(st, nominal)
 		if s.spread {
 			late = made
@@ -251,7 +269,7 @@ func deliver(made []emission) {
 func (s *scheduler) deliverOver(made []emission, start time.Time, length time.Duration) {
 	for i, e := range made {
 		at := start.Add(length * time.Duration(i) / time.Duration(len(made)))
-		s.wait.until(at)
+		s.wait.until(at, s.stop)
 		e.d.nominal = at
 		e.to.mail.put(e.d)
 	}

@@ -12,16 +12,24 @@ type waiter struct{ plain bool }
 // sleepSlack is how long before the instant the ordinary sleep ends.
 const sleepSlack = 1500 * time.Microsecond
 
-func (w waiter) until(t time.Time) {
+// until returns at t, or as soon as stop is closed.
+func (w waiter) until(t time.Time, stop <-chan struct{}) {
 	left := time.Until(t)
-	if w.plain {
-		time.Sleep(left)
-		return
+	if !w.plain {
+		left -= sleepSlack
 	}
-	if left > sleepSlack {
-		time.Sleep(left - sleepSlack)
+	if left > 0 {
+		timer := time.NewTimer(left)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-stop:
+			return
+		}
 	}
-	waitFinely(t)
+	if !w.plain {
+		waitFinely(t)
+	}
 }
 
 // sleep waits for d, or until ctx ends; false when ctx ended first.
