@@ -13,18 +13,19 @@ func distribution(values []float64) Distribution {
 	return describe(len(sorted), func(i int) float64 { return sorted[i] })
 }
 
-// describe makes a Distribution of n values, given the i-th smallest. It asks for them in ascending order of i.
+// describe makes a Distribution of n values, given the i-th smallest. It asks for each at most once, in ascending order of i.
 // Median, p90 and p99 are members of the grid of quantiles, hence one definition serves all.
 func describe(n int, at func(i int) float64) Distribution {
 	if n == 0 {
 		return Distribution{}
 	}
+	value := lastTwo(at)
 	grid := make([]float64, percentiles+1)
 	for k := range grid {
 		i, part := stat.Rank(n, float64(k)/percentiles)
-		grid[k] = at(i)
+		grid[k] = value(i)
 		if part > 0 {
-			grid[k] = stat.Between(grid[k], at(i+1), part)
+			grid[k] = stat.Between(grid[k], value(i+1), part)
 		}
 	}
 	d := Distribution{N: n, Quantiles: grid, Min: ptr(grid[0]), Median: ptr(grid[50]), Max: ptr(grid[percentiles])}
@@ -35,6 +36,22 @@ func describe(n int, at func(i int) float64) Distribution {
 		d.P99 = ptr(grid[99])
 	}
 	return d
+}
+
+// lastTwo remembers the last two values asked for: neighbouring quantiles of few values lie between the same two.
+func lastTwo(at func(i int) float64) func(i int) float64 {
+	index, value := [2]int{-1, -1}, [2]float64{}
+	return func(i int) float64 {
+		switch i {
+		case index[1]:
+			return value[1]
+		case index[0]:
+			return value[0]
+		}
+		index[0], value[0] = index[1], value[1]
+		index[1], value[1] = i, at(i)
+		return value[1]
+	}
 }
 
 // ptr returns a pointer to a copy of v that shares nothing.
