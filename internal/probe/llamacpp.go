@@ -42,7 +42,6 @@ func lookLlamaCpp(ctx context.Context, s *session, srv *Server) bool {
 		told.text("model", "id", path.Base(strings.ReplaceAll(props.Path, `\`, "/")))
 	}
 	told.positive("model", "parameters", s.entry().Meta.Params)
-	told.positive("server", "slots", props.Slots)
 	told.positive("server", "max_running_requests", props.Slots)
 	srv.Facts = told.facts
 

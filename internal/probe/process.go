@@ -55,8 +55,8 @@ const (
 
 // forwarder knows programs that listen in the place of a server: their command line is not the server's.
 func forwarder(args []string) forwarding {
-	name, _, _ := strings.Cut(path.Base(args[0]), ":") // "sshd: anna@pts/0"
-	switch name {
+	program, _, _ := strings.Cut(args[0], ":") // "sshd: anna@pts/0"
+	switch path.Base(program) {
 	case "docker-proxy", "rootlessport", "pasta", "slirp4netns", "conmon":
 		return toContainer
 	case "ssh", "sshd", "autossh", "kubectl", "socat", "haproxy", "nginx", "caddy", "traefik", "envoy", "cloudflared", "tailscaled":
