@@ -1,0 +1,132 @@
+package site
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/html"
+)
+
+// outline is what the link check needs of a page.
+type outline struct {
+	ids  map[string]bool
+	refs []string // every address that the page names, in order, each once
+}
+
+// refAttributes hold addresses; data-source and data-charts are read by the script.
+var refAttributes = []string{"href", "src", "data-source", "data-charts"}
+
+// outlineOf reads a page's anchors and addresses. Two elements with one id are an error: a link to it would be ambiguous.
+func outlineOf(content []byte) (outline, error) {
+	o := outline{ids: map[string]bool{}}
+	seen := map[string]bool{}
+	z := html.NewTokenizer(bytes.NewReader(content))
+	for {
+		switch z.Next() {
+		case html.ErrorToken:
+			if err := z.Err(); !errors.Is(err, io.EOF) {
+				return o, err
+			}
+			return o, nil
+		case html.StartTagToken, html.SelfClosingTagToken:
+			for {
+				key, value, more := z.TagAttr()
+				k, v := string(key), string(value)
+				if k == "id" {
+					if o.ids[v] {
+						return o, fmt.Errorf("two elements have the id %q", v)
+					}
+					o.ids[v] = true
+				}
+				if slices.Contains(refAttributes, k) && !seen[v] {
+					seen[v] = true
+					o.refs = append(o.refs, v)
+				}
+				if !more {
+					break
+				}
+			}
+		}
+	}
+}
+
+// checkLinks resolves every address of every page, and joins all that lead nowhere: page, address, why. Addresses of other
+// sites are not looked at. Absolute paths are allowed below the path of the base URL.
+func checkLinks(pages map[string]outline, files map[string]bool, baseURL string) error {
+	var errs []error
+	names := make([]string, 0, len(pages))
+	for name := range pages {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	root := ""
+	if u, err := url.Parse(baseURL); err == nil && baseURL != "" {
+		root = strings.TrimRight(u.Path, "/") + "/"
+	}
+	for _, name := range names {
+		for _, ref := range pages[name].refs {
+			if why := deadLink(name, ref, root, pages, files); why != "" {
+				errs = append(errs, fmt.Errorf("page %s: link %q %s", name, ref, why))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// deadLink says why an address leads nowhere, "" when it does not.
+func deadLink(from, ref, root string, pages map[string]outline, files map[string]bool) string {
+	u, err := url.Parse(ref)
+	if err != nil {
+		return "is not an address"
+	}
+	if u.Scheme != "" || u.Host != "" {
+		return ""
+	}
+	target := from
+	switch {
+	case strings.HasPrefix(u.Path, "/"):
+		if root == "" || !strings.HasPrefix(u.Path, root) {
+			return "is absolute, so it breaks when the site stands in a sub-folder"
+		}
+		target = asFile(strings.TrimPrefix(u.Path, root))
+	case u.Path != "":
+		target = asFile(path.Join(path.Dir(from), u.Path) + trailing(u.Path))
+	}
+	if strings.HasPrefix(target, "..") {
+		return "leaves the site"
+	}
+	p, isPage := pages[target]
+	if !isPage && !files[target] {
+		return "leads to no file of the site"
+	}
+	if u.Fragment != "" && isPage && !p.ids[u.Fragment] {
+		return "names an anchor that the page does not have"
+	}
+	return ""
+}
+
+// trailing keeps the slash that path.Join drops, and marks "." and ".." as folders.
+func trailing(p string) string {
+	if strings.HasSuffix(p, "/") || path.Base(p) == "." || path.Base(p) == ".." {
+		return "/"
+	}
+	return ""
+}
+
+// asFile names the file that a server sends for a path.
+func asFile(p string) string {
+	p = strings.TrimPrefix(p, "./")
+	if p == "" || p == "/" {
+		return "index.html"
+	}
+	if strings.HasSuffix(p, "/") {
+		return p + "index.html"
+	}
+	return p
+}
