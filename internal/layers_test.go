@@ -49,8 +49,10 @@ var layers = map[string]layer{
 	// Pages.
 	"internal/chart":    {allow: "event summary unit stat", deny: "clock os net net/http html/template"},
 	"internal/page":     {allow: "event metric summary unit stat chart", deny: "clock os net net/http html/template"},
-	"internal/site":     {allow: "page chart unit", deny: "clock"},
+	"internal/site":     {allow: "page chart unit site/social", deny: "clock"},
 	"internal/textview": {allow: "event eventlog metric summary unit stat", deny: "clock net net/http html/template"},
+
+	"internal/site/social": {allow: "page", deny: "clock os net net/http"},
 
 	"templates": {deny: "os net net/http"}, // files only, embedded into sitegen
 
@@ -70,7 +72,8 @@ var owners = map[string]string{
 	"github.com/parquet-go/parquet-go":    "internal/eventlog",
 	"github.com/spf13/pflag":              "cmd/measure cmd/sitegen",
 	"github.com/yuin/goldmark":            "internal/page",
-	"golang.org/x/net":                    "internal/client",
+	"golang.org/x/image":                  "internal/site/social",
+	"golang.org/x/net":                    "internal/client internal/site",
 	"golang.org/x/sys":                    "cmd/measure internal/client internal/eventlog internal/health internal/probe",
 	"golang.org/x/term":                   "cmd/measure",
 }
