@@ -109,10 +109,8 @@ func checkRequest(r *event.Request) error {
 			return fmt.Errorf("%s %d is out of bounds", i.name, *i.us)
 		}
 	}
-	for i, us := range r.ChunkUS {
-		if n := r.ChunkTokens[i]; us < 0 || us > maxUS || n < 0 || n > maxTokens {
-			return fmt.Errorf("chunk %d: chunk_us %d or chunk_tokens %d is out of bounds", i, us, n)
-		}
+	if err := checkChunks(r); err != nil {
+		return err
 	}
 	counts := []struct {
 		name string
@@ -124,6 +122,26 @@ func checkRequest(r *event.Request) error {
 		}
 	}
 	return checkWords(r)
+}
+
+// checkChunks looks at all values at once first, since almost always none is wrong: the bounds are powers of two, so a
+// bit above them in any value, or a sign, shows in all of them or-ed together.
+func checkChunks(r *event.Request) error {
+	var us uint64
+	var tokens uint32
+	for i, v := range r.ChunkUS {
+		us |= uint64(v)
+		tokens |= uint32(r.ChunkTokens[i])
+	}
+	if us < uint64(maxUS) && tokens < uint32(maxTokens) {
+		return nil
+	}
+	for i, v := range r.ChunkUS {
+		if n := r.ChunkTokens[i]; v < 0 || v >= maxUS || n < 0 || n >= maxTokens {
+			return fmt.Errorf("chunk %d: chunk_us %d or chunk_tokens %d is out of bounds", i, v, n)
+		}
+	}
+	return nil
 }
 
 // checkWords refuses words that this schema version does not have. Outcomes are open: a later release may tell more kinds.

@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/compress/zstd"
 
 	"speedmatrix/internal/event"
 )
@@ -32,7 +31,7 @@ func newEncoder[T any](w io.Writer, kind Kind, weight func(*T) int) *encoder[T] 
 	return &encoder[T]{
 		weight: weight,
 		w: parquet.NewGenericWriter[T](w,
-			parquet.Compression(&zstd.Codec{Level: zstd.SpeedBetterCompression}),
+			parquet.Compression(&parquet.Zstd),
 			parquet.CreatedBy("speedmatrix", "1.0.0", "schema"+strconv.Itoa(event.Schema)),
 			parquet.KeyValueMetadata(keySchema, strconv.Itoa(event.Schema)),
 			parquet.KeyValueMetadata(keyKind, string(kind)),

@@ -10,9 +10,10 @@ import (
 // Bounds on a parquet file. A run of the standard matrix has 2 MB and decodes to 15 MB.
 const (
 	maxFileBytes    = 256 << 20 // of the file as it is
-	maxFooterBytes  = 8 << 20
+	maxFooterBytes  = 4 << 20
 	maxDecodedBytes = 1 << 30 // of everything that one file decodes to
-	maxRowGroups    = 32767   // parquet's own
+	maxPageBytes    = 64 << 20 // of one page, decoded; the writer makes them of 1 MiB
+	maxRowGroups    = 32767    // parquet's own
 	maxColumns      = 256
 )
 
@@ -91,14 +92,14 @@ func readFooter(b []byte) (*footer, error) {
 	}
 	t := &thrift{b: b[int64(len(b))-8-size : len(b)-8]}
 	f := t.fileMetaData()
-	if t.err != nil {
-		return nil, t.err
+	if t.err != nil || f.rows < 0 {
+		return nil, errThrift
 	}
 	return f, nil
 }
 
 func (t *thrift) fileMetaData() *footer {
-	f := &footer{meta: map[string]string{}}
+	f := &footer{rows: -1, meta: map[string]string{}}
 	t.fields(func(id int, typ byte) {
 		switch {
 		case id == 2 && typ == thriftList:

@@ -44,7 +44,7 @@ func newTableReader(b []byte, want Kind) (*tableReader, error) {
 		return nil, fmt.Errorf("the footer counts %d rows and its row groups %d", f.rows, rows)
 	}
 	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true),
-		zstd.WithDecoderMaxMemory(maxDecodedBytes))
+		zstd.WithDecoderMaxMemory(maxPageBytes))
 	if err != nil {
 		return nil, err
 	}
@@ -52,6 +52,8 @@ func newTableReader(b []byte, want Kind) (*tableReader, error) {
 }
 
 func (t *tableReader) close() { t.zstd.Close() }
+
+var errPageSize = fmt.Errorf("a page decodes to more than %d MiB: refused", maxPageBytes>>20)
 
 // spend takes bytes off the budget before they are allocated.
 func (t *tableReader) spend(n int64) error {
@@ -229,6 +231,9 @@ func (t *tableReader) dataPage(c chunk, h pageHeader, body []byte) (page, error)
 		rows: int(h.rows), values: int(h.values), encoding: h.encoding,
 		rep: body[:h.repBytes], def: body[h.repBytes:levels], data: body[levels:],
 	}
+	if h.values > maxPageBytes/c.valueBytes() {
+		return p, errPageSize
+	}
 	if err := t.spend(h.values * c.valueBytes()); err != nil {
 		return p, err
 	}
@@ -259,8 +264,8 @@ func (t *tableReader) decompress(c chunk, size int64, src []byte) ([]byte, error
 	if c.codec == codecNone {
 		return src, nil
 	}
-	if size < 0 || size > t.budget {
-		return nil, t.spend(size)
+	if size < 0 || size > maxPageBytes {
+		return nil, errPageSize
 	}
 	if size == 0 && len(src) == 0 {
 		return nil, nil

@@ -62,7 +62,6 @@ type Writer struct {
 
 	madeResults bool // Create made the results folder
 	merged      bool // run.toml says complete: the parts may be gone, only Complete is left to do
-	created     bool // by Create, not taken up by Resume
 }
 
 // Create makes <resultsDir>/<run.ID>.partial with its run.toml, and the results folder where there is none. It refuses
@@ -86,7 +85,7 @@ func create(d disk, resultsDir string, run event.Run) (w *Writer, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot write to the results folder %q: %w", resultsDir, err)
 	}
-	w = &Writer{disk: d, dir: final + partialSuffix, run: run, done: map[Step]bool{}, madeResults: made, created: true}
+	w = &Writer{disk: d, dir: final + partialSuffix, run: run, done: map[Step]bool{}, madeResults: made}
 	defer func() {
 		if err != nil {
 			err = errors.Join(fmt.Errorf("cannot write to the results folder %q: %w", resultsDir, err), w.Discard())
@@ -232,6 +231,11 @@ func (w *Writer) storePart(step Step, reqs []event.Request, samples []event.Samp
 		slices.ContainsFunc(samples, func(s event.Sample) bool { return Step{int(s.Cell), int(s.Repeat)} != step }):
 		return errors.New("it has rows of another cell or repeat")
 	}
+	for i := range reqs {
+		if err := checkRequest(&reqs[i]); err != nil {
+			return fmt.Errorf("request %d: %w", i, err)
+		}
+	}
 	path := func(k Kind) string { return filepath.Join(w.dir, step.file(k)) }
 	err := w.disk.write(path(KindSamples), func(f io.Writer) error { return encodeSamples(f, samples) })
 	if err != nil {
@@ -286,8 +290,11 @@ func (w *Writer) Discard() error {
 	if len(w.done) > 0 || w.merged {
 		return w.Close()
 	}
-	err := os.RemoveAll(w.dir)
-	if w.madeResults {
+	err := w.disk.step("remove", w.dir)
+	if err == nil {
+		err = os.RemoveAll(w.dir)
+	}
+	if err == nil && w.madeResults {
 		_ = os.Remove(parent(w.dir)) // fails, rightly, when it is not empty
 	}
 	return errors.Join(err, w.Close())
