@@ -42,7 +42,7 @@ func found(s *Server) string {
 		fmt.Fprintf(&b, "counts %d %v\n", n, err)
 	}
 	fmt.Fprintf(&b, "stops on disconnect %t, needs abort %t, lag %s\n", s.StopsOnDisconnect, s.NeedsAbort(), s.IdleGaugeLag())
-	for _, f := range Sorted(s.Facts) {
+	for _, f := range sorted(s.Facts) {
 		fmt.Fprintf(&b, "%s.%s = %v (%s)\n", f.Table, f.Key, f.Value, f.Source)
 	}
 	for _, n := range s.Notes {

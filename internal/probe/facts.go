@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -242,11 +241,4 @@ func readTable(list *factList, table string, entries map[string]any) (problems [
 		}
 	}
 	return problems
-}
-
-// Sorted returns facts ordered by table and key, for printing.
-func Sorted(facts []event.Fact) []event.Fact {
-	return slices.SortedFunc(slices.Values(facts), func(a, b event.Fact) int {
-		return cmp.Or(cmp.Compare(a.Table, b.Table), cmp.Compare(a.Key, b.Key))
-	})
 }

@@ -24,7 +24,7 @@ const (
 // hardware is the table hardware of a machine, as "key=value" sorted.
 func hardware(m machine) string {
 	var lines []string
-	for _, f := range Sorted(m.facts(context.Background(), true)) {
+	for _, f := range sorted(m.facts(context.Background(), true)) {
 		if f.Table == "hardware" {
 			lines = append(lines, fmt.Sprintf("%s=%v", f.Key, f.Value))
 		}

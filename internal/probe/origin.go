@@ -10,7 +10,6 @@ var (
 	snapshotPath = regexp.MustCompile(`models--([^/\s"']+)/snapshots/([0-9a-f]{40})`)
 	// localVersion ends a version built from a commit: 0.5.22.dev236+g1093c501d, 0.11.1rc2+g1234567.d20251201.
 	localVersion = regexp.MustCompile(`\+(?:[a-z0-9]+\.)*g([0-9a-f]{7,40})\b`)
-	commitHash   = regexp.MustCompile(`^[0-9a-f]{7,40}$`)
 )
 
 // addOrigin adds what a model's path tells: its id, and its revision when the path pins one.

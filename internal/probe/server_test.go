@@ -1,19 +1,22 @@
 package probe
 
 import (
+	"cmp"
+	"context"
 	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"testing/fstest"
 
-	"context"
-
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"speedmatrix/internal/event"
 )
 
 // recorded serves the answers of a txtar file: files are named "GET /path", with a status when it is not 200.
@@ -80,4 +83,11 @@ func testMachine(goos string, files fstest.MapFS, links map[string]string, tools
 			return paths
 		},
 	}
+}
+
+// sorted returns facts ordered by table and key.
+func sorted(facts []event.Fact) []event.Fact {
+	return slices.SortedFunc(slices.Values(facts), func(a, b event.Fact) int {
+		return cmp.Or(cmp.Compare(a.Table, b.Table), cmp.Compare(a.Key, b.Key))
+	})
 }
