@@ -51,6 +51,7 @@ type Client struct {
 	start   []byte      // HTTP/1.1 request header up to the value of Content-Length
 	redact  redactor
 	refused atomic.Uint32 // fields that the server refused
+	stamps  any           // keeps the kernel stamping
 }
 
 // New checks cfg and returns all its mistakes at once. It sends nothing.
@@ -87,6 +88,9 @@ func New(cfg Config) (*Client, error) {
 	// The host is redacted too: it may be private, and who runs the program knows it.
 	c.redact = newRedactor(append(append(secrets, headerSecrets...), privateNames(base, c.address)...))
 	c.start = c.requestStart()
+	if cfg.Dial == nil {
+		c.stamps = holdStamps()
+	}
 	return c, errors.Join(errs...)
 }
 

@@ -47,6 +47,21 @@ func newReceiver(conn net.Conn) *receiver {
 	return r
 }
 
+// holdStamps makes the kernel stamp packets from now on, for as long as the returned value is referenced. It begins
+// some time after the first socket asked for it, which would leave the first answer of a program without stamps.
+func holdStamps() any {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil // each connection asks again
+	}
+	f := os.NewFile(uintptr(fd), "timestamps") // closed when it is no longer referenced
+	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1) != nil {
+		_ = f.Close()
+		return nil
+	}
+	return f
+}
+
 // receive waits for bytes and reads them. stamp is in nanoseconds of Unix time, 0 when the kernel gave none.
 // With poll it does not wait: os.ErrDeadlineExceeded when nothing is there.
 func (r *receiver) receive(p []byte, poll bool) (n int, stamp int64, err error) {

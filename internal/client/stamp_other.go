@@ -15,3 +15,5 @@ func newReceiver(net.Conn) *receiver { return nil }
 func (*receiver) receive([]byte, bool) (int, int64, error) {
 	return 0, 0, errors.ErrUnsupported
 }
+
+func holdStamps() any { return nil }
