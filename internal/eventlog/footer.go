@@ -11,7 +11,7 @@ import (
 const (
 	maxFileBytes    = 256 << 20 // of the file as it is
 	maxFooterBytes  = 4 << 20
-	maxDecodedBytes = 1 << 30 // of everything that one file decodes to
+	maxDecodedBytes = 1 << 30  // of everything that one file decodes to
 	maxPageBytes    = 64 << 20 // of one page, decoded; the writer makes them of 1 MiB
 	maxRowGroups    = 32767    // parquet's own
 	maxColumns      = 256

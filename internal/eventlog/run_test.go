@@ -104,7 +104,9 @@ func TestVersionDoor(t *testing.T) {
 
 func TestMakeID(t *testing.T) {
 	at := time.Date(2026, 12, 1, 11, 15, 0, 0, time.FixedZone("", 3600))
-	id := func(model, gpu, engine string, salt ...string) string { return eventlog.MakeID(at, model, gpu, engine, salt...) }
+	id := func(model, gpu, engine string, salt ...string) string {
+		return eventlog.MakeID(at, model, gpu, engine, salt...)
+	}
 	if got, want := id("google/gemma-4-E2B-it", "RTX PRO 6000 Blackwell Server Edition", "SGLang"),
 		"20261201t101500z-gemma-4-e2b-it-rtx-pro-6000-blackwell-server-edition-sglang-"; !strings.HasPrefix(got, want) || len(got) != len(want)+8 {
 		t.Errorf("id %q, want %q and 8 hex digits", got, want)
