@@ -38,7 +38,7 @@ func (b *builder) decode(c *Cell, index int, attempts []attempt) {
 	if len(measured) > 0 {
 		b.setKinds(c, measured)
 		c.TokSInterval = b.interval(c, index, measured, counts)
-		c.Timeline, c.Strip = timeline(measured[0]), strip(measured[0])
+		c.Timeline, c.Strip = timeline(measured[0]), strip(measured[0], counts[0].whole)
 	}
 	b.decodeStatus(c, attempts, measured, len(requests))
 	if c.Status != event.NotRun {

@@ -54,11 +54,12 @@ func timeline(a *attempt) *Timeline {
 // bins returns how many bins of that width cover the span.
 func bins(from, to, width int64) int64 { return (to - from + width - 1) / width }
 
-// strip returns the requests of a pass as spans, by stream, then start; at most 512, those of the first streams.
-func strip(a *attempt) []Span {
+// strip returns the requests of a pass, with their tokens, as spans, by stream, then start; at most 512, those of the
+// first streams.
+func strip(a *attempt, tokens []int64) []Span {
 	spans := make([]Span, 0, min(len(a.requests), maxSpans))
-	for _, r := range a.requests[:min(len(a.requests), maxSpans)] {
-		s := Span{Stream: int(r.Stream), Stage: r.Stage, StartUS: r.StartUS, Tokens: r.Tokens(), Outcome: r.Outcome}
+	for i, r := range a.requests[:min(len(a.requests), maxSpans)] {
+		s := Span{Stream: int(r.Stream), Stage: r.Stage, StartUS: r.StartUS, Tokens: tokens[i], Outcome: r.Outcome}
 		if first, ok := metric.TTFT(r); ok {
 			s.FirstUS = ptr(r.StartUS + first)
 		}

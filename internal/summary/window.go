@@ -30,11 +30,12 @@ type windowCount struct {
 	least       int64     // fewest tokens of a stream that had a chunk
 	completed   int
 	endToEnd    []float64 // ms
+	whole       []int64   // tokens of each request, inside the window or not
 }
 
 // count goes over the requests of a pass that has a window.
 func count(a *attempt, start event.StartMode) windowCount {
-	w := windowCount{window: a.window, firstSendUS: a.window.EndUS}
+	w := windowCount{window: a.window, firstSendUS: a.window.EndUS, whole: make([]int64, len(a.requests))}
 	middle := a.window
 	middle.EndUS = middle.StartUS + (middle.EndUS-middle.StartUS)/2
 	var stream streamCount
@@ -50,7 +51,9 @@ func count(a *attempt, start event.StartMode) windowCount {
 		early, later := total(r.ChunkTokens[low:half]), total(r.ChunkTokens[half:high])
 		w.tokens += early + later
 		w.firstHalf += early
-		w.upToEnd += total(r.ChunkTokens[:low]) + early + later
+		upToEnd := total(r.ChunkTokens[:low]) + early + later
+		w.upToEnd += upToEnd
+		w.whole[i] = upToEnd + total(r.ChunkTokens[high:])
 		w.chunks += int64(high - low)
 		stream.chunks += high - low
 		stream.tokens += early + later
