@@ -323,6 +323,7 @@ func TestTitle(t *testing.T) {
 	check(f{"id": "google/gemma-4-E2B-it", "served": "gemma"}, gpu, nil, "gemma-4-E2B-it on RTX PRO 6000 Blackwell Server Edition 96GB")
 	check(f{"id": "google/gemma-4-E2B-it"}, gpu, f{"simulated": true},
 		"Simulated engine: gemma-4-E2B-it on RTX PRO 6000 Blackwell Server Edition 96GB")
+	check(f{"served": "tiny"}, f{"gpu": "Simulated engine (profile tiny)"}, f{"simulated": true}, "tiny on Simulated engine (profile tiny)")
 	check(f{"served": "gemma"}, f{"gpu": "H100", "gpu_count": int64(8), "vram_gb": 79.6}, nil, "gemma on 8 x H100 79.6GB")
 	check(f{"served": "tiny"}, f{"cpu": "EPYC 9654"}, nil, "tiny on EPYC 9654")
 	check(nil, nil, nil, "unknown model")

@@ -12,14 +12,16 @@ import (
 const maxTitleRunes = 120 // of each part
 
 // title names a run by what was measured: "gemma-4-E2B-it on RTX PRO 6000 Blackwell Server Edition 96GB", with "2 x " before
-// a GPU that there are two of. A machine without a GPU goes by its CPU; a run of the simulated engine says so first.
+// a GPU that there are two of. A machine without a GPU goes by its CPU. A run of the simulated engine says so: by the name of its
+// "machine" when that does, else first.
 func title(run *event.Run) string {
 	text := modelName(run)
 	if where := machine(run); where != "" {
 		text += " on " + where
 	}
-	if run.Simulated() {
-		text = "Simulated engine: " + text
+	const simulated = "Simulated engine"
+	if run.Simulated() && !strings.Contains(text, simulated) {
+		text = simulated + ": " + text
 	}
 	return text
 }
