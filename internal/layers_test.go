@@ -36,6 +36,7 @@ var layers = map[string]layer{
 	"internal/client":    {allow: "event sse"},
 	"internal/health":    {allow: "event", deny: "os net net/http"},
 	"internal/load":      {allow: "event plan prompt client stat", deny: "os net/http"},
+	"internal/simtest":   {allow: "event load client probe prompt simengine"}, // for tests of load, session and cmd
 	"internal/session":   {allow: "event plan load eventlog", deny: "os net net/http"},
 	"internal/probe":     {allow: "event redact"},
 	"internal/simengine": {allow: "event prompt stat"},

@@ -221,6 +221,24 @@ func (w *Writer) Part(step Step, reqs []event.Request, samples []event.Sample) e
 	return nil
 }
 
+// Drop removes a stored pass that is to be measured again: one that was interrupted, or that a kill separated from
+// its place in run.toml. The requests go first, so that a kill in between leaves no part that counts.
+func (w *Writer) Drop(step Step) error {
+	if !w.done[step] {
+		return nil
+	}
+	if w.merged {
+		return fmt.Errorf("drop cell %d, repeat %d: the run is complete", step.Cell, step.Repeat)
+	}
+	for _, k := range []Kind{KindRequests, KindSamples} {
+		if err := w.disk.drop(filepath.Join(w.dir, step.file(k))); err != nil {
+			return fmt.Errorf("drop cell %d, repeat %d: %w", step.Cell, step.Repeat, err)
+		}
+	}
+	delete(w.done, step)
+	return w.disk.sync(w.dir)
+}
+
 func (w *Writer) storePart(step Step, reqs []event.Request, samples []event.Sample) error {
 	switch {
 	case w.done[step]:

@@ -160,6 +160,9 @@ func (p *pass) run(ctx context.Context) (PassResult, error) {
 	if err != nil || ctx.Err() != nil {
 		return res, err
 	}
+	if err := p.waitWhileDown(ctx); err != nil {
+		return res, err
+	}
 	if p.hopeless() {
 		res.Pass.Stop = event.StopFailed
 		return res, nil
@@ -268,8 +271,32 @@ func (p *pass) tick(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
-// hopeless reports whether so many requests have failed that going on would only repeat it.
+// allDown reports whether no stream can connect: the server is away, for a moment or for good.
+func (p *pass) allDown() bool {
+	for _, s := range p.streams {
+		if !s.down.Load() {
+			return false
+		}
+	}
+	return true
+}
+
+// waitWhileDown returns when a stream can connect again, or with ErrServerGone when none could for goneAfter.
+func (p *pass) waitWhileDown(ctx context.Context) error {
+	for p.allDown() && ctx.Err() == nil {
+		if err := p.tick(ctx, lookEvery); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hopeless reports whether so many requests have failed that going on would only repeat it. A server that cannot
+// be reached at all is another matter: it may come back, and ErrServerGone tells when it does not.
 func (p *pass) hopeless() bool {
+	if p.allDown() {
+		return false
+	}
 	var sent, failed int
 	for _, s := range p.streams {
 		sent += int(s.sent.Load())

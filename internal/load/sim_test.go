@@ -2,112 +2,20 @@ package load_test
 
 import (
 	"context"
-	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"speedmatrix/internal/client"
 	"speedmatrix/internal/event"
 	"speedmatrix/internal/load"
-	"speedmatrix/internal/probe"
-	"speedmatrix/internal/prompt"
 	"speedmatrix/internal/simengine"
+	"speedmatrix/internal/simtest"
 )
-
-// A rig is a simulated engine with a loader in front of it, joined in memory: inside a synctest bubble everything
-// runs in virtual time.
-type rig struct {
-	loader *load.Loader
-	truth  *simengine.Recorder
-	epoch  time.Time
-}
-
-// newRig starts an engine of profile tiny. change may alter the engine's options and the loader's configuration.
-func newRig(t *testing.T, change func(*simengine.Options, *load.Config)) *rig {
-	t.Helper()
-	r := &rig{truth: &simengine.Recorder{}, epoch: time.Now()}
-	profile, err := simengine.LoadProfile("tiny")
-	if err != nil {
-		t.Fatal(err)
-	}
-	opt := simengine.Options{Truth: r.truth.Add, Seed: 1}
-	cfg := load.Config{
-		Epoch: r.epoch, Duration: 10 * time.Second, OutputTokens: 1024,
-		Prompts: event.PerStream, Start: event.Staggered, Seed: 1, Timeout: time.Minute,
-	}
-	change(&opt, &cfg)
-	engine, err := simengine.New(profile, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	listener, dial := simengine.Pipe()
-	ctx, cancel := context.WithCancel(t.Context())
-	served := make(chan struct{})
-	go func() {
-		defer close(served)
-		if err := engine.Serve(ctx, listener); err != nil {
-			t.Errorf("serve: %v", err)
-		}
-	}()
-	web := &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}
-	t.Cleanup(func() {
-		cancel()
-		<-served
-	})
-	server, err := probe.Detect(ctx, probe.Target{BaseURL: "http://engine/v1", HTTP: web})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if server.HasGauges() {
-		cfg.Gauges = func(ctx context.Context) (load.Gauges, error) {
-			g, err := server.Gauges(ctx)
-			return load.Gauges{Running: g.Running, Waiting: g.Waiting, KVUsage: g.KVUsage}, err
-		}
-	}
-	writer, err := prompt.NewTokenized(ctx, 1, server.Count)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg.Prompt = writer.Text
-	if cfg.Client, err = client.New(client.Config{BaseURL: "http://engine/v1", Model: server.Model, Epoch: r.epoch, Dial: dial}); err != nil {
-		t.Fatal(err)
-	}
-	if r.loader, err = load.New(cfg); err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
-// tokensIn counts the tokens of all requests that arrived in (from, to], microseconds from the epoch.
-func tokensIn(reqs []event.Request, from, to int64) (n int64) {
-	for i := range reqs {
-		r := &reqs[i]
-		for k, at := range r.ChunkUS {
-			if abs := r.StartUS + at; abs > from && abs <= to {
-				n += int64(r.ChunkTokens[k])
-			}
-		}
-	}
-	return n
-}
-
-// sentIn counts what the engine says that it sent in (from, to], microseconds from the epoch.
-func (r *rig) sentIn(from, to int64) (n int64) {
-	for _, s := range r.truth.Served() {
-		for _, ns := range s.SentNS {
-			if us := (ns - r.epoch.UnixNano()) / 1000; us > from && us <= to {
-				n++
-			}
-		}
-	}
-	return n
-}
 
 func TestDecodeAgreesWithTheEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, func(*simengine.Options, *load.Config) {})
-		res, err := r.loader.Decode(t.Context(), load.Cell{Context: 1024, Concurrency: 8})
+		r := simtest.New(t, nil)
+		res, err := r.Loader.Decode(t.Context(), load.Cell{Context: 1024, Concurrency: 8})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,12 +24,12 @@ func TestDecodeAgreesWithTheEngine(t *testing.T) {
 		if w.Stop != event.StopDone || w.WindowEndUS-w.WindowStartUS != 10_000_000 || res.Failed {
 			t.Fatalf("pass %+v, failed %v, want a window of exactly 10 s that is done", w, res.Failed)
 		}
-		got, want := tokensIn(res.Requests, w.WindowStartUS, w.WindowEndUS), r.sentIn(w.WindowStartUS, w.WindowEndUS)
+		got, want := simtest.TokensIn(res.Requests, w.WindowStartUS, w.WindowEndUS), r.SentIn(w.WindowStartUS, w.WindowEndUS)
 		if got == 0 || got != want {
 			t.Errorf("tokens in the window: %d, the engine sent %d", got, want)
 		}
 		half := (w.WindowStartUS + w.WindowEndUS) / 2
-		a, b := tokensIn(res.Requests, w.WindowStartUS, half), tokensIn(res.Requests, half, w.WindowEndUS)
+		a, b := simtest.TokensIn(res.Requests, w.WindowStartUS, half), simtest.TokensIn(res.Requests, half, w.WindowEndUS)
 		if d := float64(a-b) / float64(a+b) * 2; d > 0.02 || d < -0.02 {
 			t.Errorf("staggered: the window's halves have %d and %d tokens, more than 2 %% apart", a, b)
 		}
@@ -164,8 +72,8 @@ func restarts(reqs []event.Request) (n int) {
 func TestQueuedServerIsSeen(t *testing.T) {
 	for _, metrics := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, func(o *simengine.Options, _ *load.Config) { o.MaxRunning, o.NoMetrics = 9, !metrics })
-			res, err := r.loader.Decode(t.Context(), load.Cell{Context: 512, Concurrency: 16})
+			r := simtest.New(t, func(o *simengine.Options, _ *load.Config) { o.MaxRunning, o.NoMetrics = 9, !metrics })
+			res, err := r.Loader.Decode(t.Context(), load.Cell{Context: 512, Concurrency: 16})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -178,8 +86,8 @@ func TestQueuedServerIsSeen(t *testing.T) {
 
 func TestPrefillIsCold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, func(*simengine.Options, *load.Config) {})
-		res, err := r.loader.Prefill(t.Context(), load.Cell{Context: 1024, Concurrency: 1})
+		r := simtest.New(t, nil)
+		res, err := r.Loader.Prefill(t.Context(), load.Cell{Context: 1024, Concurrency: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -199,10 +107,10 @@ func TestPrefillIsCold(t *testing.T) {
 
 func TestInterruptEndsEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, func(*simengine.Options, *load.Config) {})
+		r := simtest.New(t, nil)
 		ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
 		defer cancel()
-		res, err := r.loader.Decode(ctx, load.Cell{Context: 512, Concurrency: 4})
+		res, err := r.Loader.Decode(ctx, load.Cell{Context: 512, Concurrency: 4})
 		if err != nil || res.Pass.Stop != event.StopInterrupted {
 			t.Fatalf("stop %q, error %v, want interrupted and no error", res.Pass.Stop, err)
 		}

@@ -27,6 +27,7 @@ type stream struct {
 	failures atomic.Int32 // failed requests in a row
 	failed   atomic.Int32 // failed requests in all
 	sent     atomic.Int32
+	down     atomic.Bool // the latest request could not connect
 }
 
 // Waits after a failed request before the next takes its place: doubled each time, so that a server that is
@@ -51,6 +52,7 @@ func (s *stream) run(ctx context.Context, next func(ctx context.Context, ordinal
 		res := s.do(ctx, o)
 		res.Record.Ordinal = int32(ordinal)
 		s.results = append(s.results, res)
+		s.down.Store(res.Record.Outcome == event.Unreachable)
 		if !res.Record.Outcome.Failed() {
 			s.failures.Store(0)
 			continue

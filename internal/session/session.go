@@ -23,10 +23,18 @@ import (
 type Config struct {
 	Plan    plan.Plan
 	Loader  *load.Loader
-	Log     *eventlog.Writer
+	Log     Store
 	Run     event.Run     // as stored; its Cells are the plan's
 	MaxTime time.Duration // begin no further pass after this; 0: no limit
 	Done    func(Finished)
+}
+
+// Store keeps what a session measures; an *eventlog.Writer is one.
+type Store interface {
+	Done() map[eventlog.Step]bool // passes whose events are stored
+	Part(step eventlog.Step, reqs []event.Request, samples []event.Sample) error
+	Drop(step eventlog.Step) error // a stored pass that is to be measured again
+	Save(run event.Run) error
 }
 
 // Finished tells what became of one pass.
@@ -125,6 +133,9 @@ func (s *session) store(step plan.Step, res load.PassResult) error {
 	opened := res.Pass.WindowEndUS > res.Pass.WindowStartUS
 	if !opened && res.Status == event.Ran {
 		return nil
+	}
+	if err := s.cfg.Log.Drop(eventlog.Step(step)); err != nil {
+		return err
 	}
 	if err := s.cfg.Log.Part(eventlog.Step(step), res.Requests, res.Samples); err != nil {
 		return err
