@@ -648,6 +648,50 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+func TestServeEndsInTheMiddleOfAStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, err := simengine.LoadProfile("llama-cpu") // its steps take seconds
+		if err != nil {
+			t.Fatal(err)
+		}
+		var truth simengine.Recorder
+		e, err := simengine.New(p, simengine.Options{Dialect: simengine.SGLang, MaxRunning: 1, Truth: truth.Add})
+		if err != nil {
+			t.Fatal(err)
+		}
+		listener, dial := simengine.Pipe()
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- e.Serve(ctx, listener) }()
+		tr := &http.Transport{DialContext: dial}
+		s := &served{t: t, client: &http.Client{Transport: tr}, model: p.Model.Served}
+		results := make(chan result)
+		for _, tag := range []string{"a", "b"} {
+			go func() { results <- s.chat(t.Context(), prompt(tag, 1000), 100, nil) }()
+		}
+		time.Sleep(3 * time.Second)
+		stopped := time.Now()
+		cancel()
+		if err := <-done; err != nil || time.Since(stopped) != 0 {
+			t.Errorf("Serve ended after %v with %v, want at once and nil", time.Since(stopped), err)
+		}
+		for range 2 {
+			if r := <-results; r.err == nil {
+				t.Errorf("a client was not told that its stream broke")
+			}
+		}
+		for _, sv := range truth.Served() {
+			if sv.Finish != "abort" {
+				t.Errorf("request %d ended with %q, want abort", sv.Number, sv.Finish)
+			}
+		}
+		if n := len(truth.Served()); n != 2 {
+			t.Errorf("%d requests in the truth, want 2", n)
+		}
+		tr.CloseIdleConnections()
+	})
+}
+
 func TestFaultRateIsKept(t *testing.T) {
 	withEngine(t, "tiny", simengine.Options{Faults: simengine.Faults{Rate: 0.2, Kinds: []simengine.Fault{simengine.Fault503}}}, func(s *served) {
 		failed := 0

@@ -30,7 +30,7 @@ func (e *Engine) generate(k kind) http.HandlerFunc {
 			e.report(seq)
 			return
 		}
-		g := &generation{engine: e, seq: seq, fault: fault, answer: e.newAnswer(req, k, seq)}
+		g := &generation{engine: e, arrived: arrived, seq: seq, fault: fault, answer: e.newAnswer(req, k, seq)}
 		g.encoder = e.dialect.encoder(k, &g.answer)
 		g.words = writer{e.words, mix(e.opt.Seed ^ seq.textSeed)}
 		if streams(req, k) {
@@ -145,6 +145,7 @@ func (e *Engine) newAnswer(req *request, k kind, seq *sequence) answer {
 // generation is one request being answered.
 type generation struct {
 	engine  *Engine
+	arrived time.Time
 	seq     *sequence
 	fault   planned
 	answer  answer
@@ -163,7 +164,8 @@ func (g *generation) enter(r *http.Request) bool {
 	}
 	inside := int(e.inside.Add(1))
 	d := e.latency.FrontEnd(g.seq.promptTokens, min(inside, e.profile.Limits.MaxRunning))
-	if !sleep(ctx, time.Duration(float64(d)/e.opt.Speed)) {
+	ready := g.arrived.Add(time.Duration(float64(d) / e.opt.Speed)) // reading and hashing the prompt is part of it
+	if !sleep(ctx, time.Until(ready)) {
 		e.inside.Add(-1)
 		g.seq.truth.Finish = "abort"
 		e.report(g.seq)

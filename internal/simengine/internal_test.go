@@ -26,6 +26,31 @@ func TestTokensAreCountedByWords(t *testing.T) {
 	check("naïve", 2) // six bytes
 }
 
+// TestTokensByDefinition holds the fast tokenizer against its definition, at every length and alignment.
+func TestTokensByDefinition(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	alphabet := []byte("abc\x00 \n\x20\x21\x1f\x7f\x80\xa0\xff\xe9zz")
+	for range 3000 {
+		text := make([]byte, rng.IntN(60))
+		for i := range text {
+			text[i] = alphabet[rng.IntN(len(alphabet))]
+		}
+		want := 0
+		words := bytes.FieldsFunc(text, func(r rune) bool { return r <= ' ' })
+		for _, w := range words {
+			want += (len(w) + 3) / 4
+		}
+		whole, parts := newTokenizer(true), newTokenizer(true)
+		whole.add(text)
+		for _, w := range words {
+			parts.add(w)
+		}
+		if whole.count != want || parts.count != want || whole.hash != parts.hash {
+			t.Fatalf("%q: %d tokens (%x), by words %d (%x), want %d", text, whole.count, whole.hash, parts.count, parts.hash, want)
+		}
+	}
+}
+
 func TestBlocksDependOnAllBefore(t *testing.T) {
 	blocks := func(text string) []uint64 {
 		k := newTokenizer(true)

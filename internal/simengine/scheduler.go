@@ -34,7 +34,6 @@ type scheduler struct {
 type counters struct {
 	promptTokens, cachedTokens, outputTokens int64
 	finished, aborted                        int64
-	busy                                     time.Duration // sum of step lengths
 }
 
 // step is one pass of the engine: which sequences take part, and how far each prefill gets.
@@ -152,7 +151,6 @@ func (s *scheduler) begin() (step, bool) {
 	}
 	st := s.plan()
 	s.lastRunning = len(s.running)
-	s.counts.busy += st.length
 	return st, true
 }
 

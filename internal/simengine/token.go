@@ -1,6 +1,9 @@
 package simengine
 
-import "math/bits"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 // BlockTokens is the number of tokens in one block of the KV cache.
 const BlockTokens = 16
@@ -24,31 +27,46 @@ func newTokenizer(keepBlocks bool) *tokenizer {
 	return &tokenizer{hash: hashSeed, keep: keepBlocks}
 }
 
-// add counts text, which ends a word at its end.
+// add counts text, which ends a word at its end. A prompt may be 600 KB, so it reads eight bytes at a time.
 func (t *tokenizer) add(text []byte) {
-	for i := 0; i < len(text); {
-		if text[i] <= ' ' {
-			i++
-			continue
+	for len(text) >= 8 {
+		v := binary.LittleEndian.Uint64(text)
+		n := bits.TrailingZeros64(spaces(v)) / 8 // bytes of v before its first white space
+		if n >= 4 {
+			t.token(v&0xffffffff, 4)
+			v >>= 32
 		}
-		start := i
-		for i < len(text) && text[i] > ' ' {
-			i++
+		if rest := n & 3; rest > 0 {
+			t.token(v&(1<<(8*rest)-1), rest)
+		} else if n == 8 {
+			t.token(v, 4)
 		}
-		for word := text[start:i]; len(word) > 0; {
-			n := min(len(word), 4)
-			t.token(word[:n])
-			word = word[n:]
+		text = text[min(n+1, 8):]
+	}
+	piece, size := uint64(0), 0
+	for i := 0; i <= len(text); i++ {
+		inWord := i < len(text) && text[i] > ' '
+		if inWord {
+			piece |= uint64(text[i]) << (8 * size)
+			size++
+		}
+		if size == 4 || size > 0 && !inWord {
+			t.token(piece, size)
+			piece, size = 0, 0
 		}
 	}
 }
 
-func (t *tokenizer) token(piece []byte) {
-	v := uint64(len(piece))
-	for _, c := range piece {
-		v = v<<8 | uint64(c)
-	}
-	t.hash = bits.RotateLeft64((t.hash^v)*hashPrime, 29)
+// spaces has the high bit of each byte of v set that is white space, up to and with the first such byte; what is set
+// above it means nothing. 64 zero bits: none.
+func spaces(v uint64) uint64 {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	return (v - ones*(' '+1)) &^ v & highs
+}
+
+// token counts one token: its bytes, the first one lowest, and their number.
+func (t *tokenizer) token(piece uint64, size int) {
+	t.hash = bits.RotateLeft64((t.hash^(uint64(size)<<32|piece))*hashPrime, 29)
 	t.count++
 	if t.keep && t.count%BlockTokens == 0 {
 		t.blocks = append(t.blocks, t.hash)
