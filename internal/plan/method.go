@@ -6,7 +6,7 @@ import "time"
 const (
 	PrefillSamples      = 3                // cold requests of a prefill row, each a new prompt
 	PrefillBudget       = 60 * time.Second // no further cold sample of a row once this much is spent on it
-	PrefillOutputTokens = 1                // output asked of a cold sample
+	PrefillOutputTokens = 16               // output asked of a cold sample: enough for engines that hold the first tokens back
 
 	ScoutOutputTokens = 1                // output asked of a scout
 	ReadyFor          = 3 * time.Second  // how long readiness must hold before the window opens

@@ -111,8 +111,8 @@ func TestNeededTokens(t *testing.T) {
 		if got := p.Cells[len(p.Cells)-1].NeededTokens; got != want {
 			t.Errorf("prompts %q, preset %q: needs %d, want %d", p.Config.Prompts, p.Config.Preset, got, want)
 		}
-		if got := p.Cells[0].NeededTokens; got != 8193 {
-			t.Errorf("prefill needs %d, want 8193", got)
+		if got := p.Cells[0].NeededTokens; got != 8208 {
+			t.Errorf("prefill needs %d, want 8208", got)
 		}
 	}
 	check(func(c *plan.Config) { c.Prompts = event.PerStream }, 4*(8192+1000))
