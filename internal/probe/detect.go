@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/http"
 	"net/netip"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -143,7 +144,11 @@ func (s *session) finish(ctx context.Context, srv *Server) error {
 	srv.HostKind = hostKind(s.peer)
 
 	told := factList{source: event.FromServer}
-	told.text("model", "served", srv.Model)
+	served := srv.Model
+	if path.IsAbs(served) {
+		served = path.Base(served) // llama-server without an alias serves the file's path: this machine's business
+	}
+	told.text("model", "served", served)
 	told.text("server", "url_host_kind", srv.HostKind)
 	srv.Facts = append(told.facts, srv.Facts...)
 	if s.simulated != "" {

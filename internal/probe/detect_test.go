@@ -172,26 +172,25 @@ server.url_host_kind = loopback (server)
 note: SGLang runs with decode context parallelism (8 ranks), where the size it tells is one rank's; give the size of the KV cache with --kv-tokens
 `)
 	check("llamacpp/metrics.txtar", "/v1", "", `
-engine llamacpp model tiny.gguf
-capacity 16384 from llamacpp:/props n_ctx of a slot x total_slots (an upper bound when slots share one cache)
+engine llamacpp model /home/anna/models/tiny.gguf
+capacity 16384 from llamacpp:/props n_ctx of a slot x total_slots (an upper bound: the server does not tell whether its slots share one cache)
 limit 2048 from llamacpp:/props n_ctx of a slot
 running 3 waiting 1
-counts 13 <nil>
+counts 11 <nil>
 stops on disconnect true, needs abort false, lag 0s
-engine.commit = 4fea119c (server)
 engine.name = llama.cpp (server)
+engine.quantization = F16 (server)
 engine.repository = github.com/ggml-org/llama.cpp (server)
-engine.version = b6123-4fea119c (server)
 host.same_machine = false (probe)
 model.id = tiny.gguf (server)
-model.parameters = 131200 (server)
+model.parameters = 2524416 (server)
 model.served = tiny.gguf (server)
 server.max_running_requests = 8 (server)
 server.url_host_kind = loopback (server)
 `)
 	check("llamacpp/slots.txtar", "/v1", "", `
 engine llamacpp model qwen
-capacity 16384 from llamacpp:/props n_ctx of a slot x total_slots (an upper bound when slots share one cache)
+capacity 16384 from llamacpp:/props n_ctx of a slot x total_slots (an upper bound: the server does not tell whether its slots share one cache)
 limit 8192 from llamacpp:/props n_ctx of a slot
 running 1 waiting 0 (queue not told)
 counts 3 <nil>
@@ -203,6 +202,7 @@ engine.repository = github.com/ggml-org/llama.cpp (server)
 engine.version = b1-4fea119 (server)
 host.same_machine = false (probe)
 model.id = qwen.gguf (server)
+model.parameters = 8190735360 (server)
 model.served = qwen (server)
 server.max_running_requests = 2 (server)
 server.url_host_kind = loopback (server)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"speedmatrix/internal/event"
@@ -32,7 +33,9 @@ func lookLlamaCpp(ctx context.Context, s *session, srv *Server) bool {
 	}
 	told := factList{source: event.FromServer}
 	told.text("engine", "repository", "github.com/ggml-org/llama.cpp")
-	told.text("engine", "version", props.Build)
+	if !strings.HasSuffix(props.Build, "-unknown") { // built outside git
+		told.text("engine", "version", props.Build)
+	}
 	if m := llamaBuild.FindStringSubmatch(props.Build); m != nil {
 		told.text("engine", "commit", m[1])
 	}
@@ -46,7 +49,7 @@ func lookLlamaCpp(ctx context.Context, s *session, srv *Server) bool {
 	srv.Facts = told.facts
 
 	srv.limit(props.Defaults.Context, "llamacpp:/props n_ctx of a slot")
-	srv.capacity(props.Defaults.Context*props.Slots, "llamacpp:/props n_ctx of a slot x total_slots (an upper bound when slots share one cache)")
+	srv.capacity(props.Defaults.Context*props.Slots, llamaSlotsTimes+" (an upper bound: the server does not tell whether its slots share one cache)")
 	srv.StopsOnDisconnect = true
 	srv.gauges = s.llamaGauges(ctx, srv)
 	srv.count = s.tokenizer(ctx, contentTokenizer)
@@ -86,4 +89,26 @@ func (s *session) llamaSlots(ctx context.Context) (Gauges, error) {
 		}
 	}
 	return g, nil
+}
+
+const llamaSlotsTimes = "llamacpp:/props n_ctx of a slot x total_slots"
+
+// llamaCapacity settles by the command line what /props leaves open: whether each slot has a cache of its own, or all
+// share one of n_ctx tokens, as they do with --kv-unified and when the number of slots is left to the server.
+func llamaCapacity(srv *Server, args []string) {
+	if srv.Limit == nil {
+		return
+	}
+	given := func(names ...string) bool {
+		return slices.ContainsFunc(args, func(a string) bool {
+			name, _, _ := strings.Cut(a, "=")
+			return slices.Contains(names, name)
+		})
+	}
+	switch {
+	case given("-no-kvu", "--no-kv-unified"), given("-np", "--parallel") && !given("-kvu", "--kv-unified"):
+		srv.CapacitySource = llamaSlotsTimes
+	default:
+		srv.capacity(float64(*srv.Limit), "llamacpp:/props n_ctx (one cache for all slots, by the command line)")
+	}
 }

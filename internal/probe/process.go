@@ -27,8 +27,11 @@ func (srv *Server) process(r redact.Redactor, m machine) {
 		case notForwarding:
 			srv.launch = event.Launch{Command: r.Command(p.args), Source: event.FromProbe}
 			argumentFacts(&found, p.args)
-			if srv.Engine == Ollama {
+			switch srv.Engine {
+			case Ollama:
 				ollamaCapacity(srv, m.read(fmt.Sprintf("proc/%d/environ", p.pid)))
+			case LlamaCpp:
+				llamaCapacity(srv, p.args)
 			}
 		}
 	}

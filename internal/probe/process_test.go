@@ -85,6 +85,37 @@ func TestProcess(t *testing.T) {
 	check([]string{"/usr/bin/docker-proxy", "-proto", "tcp", "-container-ip", "172.17.0.2"}, true, "")
 }
 
+// The command line settles what llama-server's and Ollama's answers leave open.
+func TestCapacityByProcess(t *testing.T) {
+	check := func(file string, want int64, environ string, args ...string) {
+		t.Helper()
+		srv := serve(t, file, nil)
+		m := listening(t, srv.URL, args...)
+		m.files.(fstest.MapFS)["proc/900/environ"] = &fstest.MapFile{Data: []byte(environ)}
+		model := map[bool]string{true: "gemma3", false: ""}[strings.HasPrefix(file, "ollama")]
+		s, err := detect(t.Context(), Target{BaseURL: srv.URL + "/v1", Model: model}, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case want == 0 && s.CapacityTokens != nil:
+			t.Errorf("%q: capacity %d from %s, want none", args, *s.CapacityTokens, s.CapacitySource)
+		case want != 0 && (s.CapacityTokens == nil || *s.CapacityTokens != want):
+			t.Errorf("%q: capacity %v from %s, want %d", args, s.CapacityTokens, s.CapacitySource, want)
+		}
+		if strings.Contains(s.CapacitySource, "upper bound") {
+			t.Errorf("%q: %s", args, s.CapacitySource)
+		}
+	}
+	const llama = "llamacpp/metrics.txtar"
+	check(llama, 8*2048, "", "llama-server", "-c", "16384", "-np", "8")
+	check(llama, 8*2048, "", "llama-server", "--parallel=8", "--no-kv-unified")
+	check(llama, 2048, "", "llama-server", "-np", "8", "-kvu")
+	check(llama, 2048, "", "llama-server", "-c", "2048") // the number of slots left to the server
+	check("ollama/loaded.txtar", 4*4096, "HOME=/root\x00OLLAMA_NUM_PARALLEL=4\x00X_API_KEY=sk", "ollama", "serve")
+	check("ollama/loaded.txtar", 0, "HOME=/root", "ollama", "serve")
+}
+
 func TestParseListeners(t *testing.T) {
 	const table = `  sl  local_address                         remote_address                        st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
    0: 00000000000000000000000001000000:1F90 00000000000000000000000000000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 11 1 0 100 0 0 10 0
