@@ -235,21 +235,31 @@ func cdf(g grid, id, axis string, format func(*float64) string, pick func(*summa
 		}
 		d := pick(cell)
 		n := d.N
-		t.Rows = append(t.Rows, []Value{{Text: cellLabel(cell)}, wholeValue(&n), value(d.Min, format), value(d.Median, format),
-			value(d.P90, format), value(d.P99, format), value(d.Max, format)})
+		t.Rows = append(t.Rows, []Value{{Text: cellLabel(cell)}, {Text: unit.Count(&n)}, {Text: format(d.Min)}, {Text: format(d.Median)},
+			{Text: format(d.P90)}, {Text: format(d.P99)}, {Text: format(d.Max)}})
 		if first == "" {
 			first = cell.Label
 		}
 		if cell.Label == first {
 			line := chart.Series{Name: cellLabel(cell)}
-			for i, v := range newQuantiles(d, "").MS {
-				line.Points = append(line.Points, chart.Point{X: v, Y: float64(i)})
-			}
+			line.Points = cdfPoints(newQuantiles(d, "").MS)
 			c.Series = append(c.Series, line)
 		}
 	}
 	p := &Picker{Label: "Cells", Source: "charts.json", Draw: id, Groups: pickGroups(g, has)}
 	return Figure{Picker: p, Table: t}, c, len(t.Rows) > 0
+}
+
+// cdfPoints keeps every twentieth of the distribution and its last hundredth: the first drawing is part of the page, whose size is
+// bounded; what a reader picks has all 101 quantiles.
+func cdfPoints(ms []float64) []chart.Point {
+	var out []chart.Point
+	for i, v := range ms {
+		if i%5 == 0 || i == 99 {
+			out = append(out, chart.Point{X: v, Y: float64(i)})
+		}
+	}
+	return out
 }
 
 // pickGroups offers each context, each number of requests and each single cell that has data; the first is chosen.
@@ -313,7 +323,7 @@ func timeline(g grid) (Figure, chart.Figure, bool) {
 	for i, v := range d.TokS {
 		from := d.FromS + float64(i)*d.BinS
 		line.Points = append(line.Points, chart.Point{X: from, Y: v})
-		t.Rows = append(t.Rows, []Value{secondsValue(from), secondsValue(from + d.BinS), value(&v, unit.Rate)})
+		t.Rows = append(t.Rows, []Value{secondsValue(from), secondsValue(from + d.BinS), {Text: unit.Rate(&v)}})
 	}
 	c.Series = []chart.Series{line}
 	return Figure{
@@ -364,7 +374,7 @@ func strip(g grid) (Figure, chart.Figure, bool) {
 		}
 		n := s.tokens
 		t.Rows = append(t.Rows, []Value{{Text: strconv.Itoa(s.stream)}, {Text: s.stage}, secondsValue(s.start), secondsPointer(s.first),
-			secondsPointer(s.last), secondsPointer(s.end), wholeValue(&n), {Text: s.outcome}})
+			secondsPointer(s.last), secondsPointer(s.end), {Text: unit.Count(&n)}, {Text: s.outcome}})
 	}
 	c.Series = []chart.Series{wait, receive}
 	return Figure{
@@ -409,7 +419,7 @@ func firstOf(vs ...*float64) *float64 {
 }
 
 func secondsValue(v float64) Value {
-	return Value{Text: fmt.Sprintf("%.2f", v), Raw: raw(v)}
+	return Value{Text: fmt.Sprintf("%.2f", v)}
 }
 
 func secondsPointer(v *float64) Value {

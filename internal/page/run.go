@@ -101,7 +101,7 @@ func NewRun(s *summary.Run, in RunInput) (Run, error) {
 	description := describe(s)
 	p := Run{
 		Frame: in.Site.frame("run", path, runTitle(s), description),
-		ID:    r.ID, Heading: clip(Clean(s.Title), 300), Simulated: r.Simulated(), Interrupted: r.State == event.Interrupted,
+		ID:    r.ID, Heading: heading(s), Simulated: r.Simulated(), Interrupted: r.State == event.Interrupted,
 		Date: newDate(r.Started), Engine: engineLine(r), Method: methodLine(s), Facts: factTables(r),
 		Launch: Clean(r.Launch.Command), LaunchFrom: Clean(string(r.Launch.Source)),
 		Bars: newBars(s.Prefill), Matrix: newMatrix(s.Decode), Rows: newRows(s), Figures: figures,
@@ -136,9 +136,17 @@ func slugOf(id metric.ID) string {
 
 // runTitle is the title of a run wherever it is named.
 func runTitle(s *summary.Run) string {
+	if s.Facts.Simulated() {
+		return simulatedPrefix + heading(s)
+	}
+	return heading(s)
+}
+
+// heading is the title without the mark of a simulated run, which pages set apart.
+func heading(s *summary.Run) string {
 	title := clip(Clean(s.Title), 300)
 	if s.Facts.Simulated() {
-		return simulatedPrefix + title
+		title = strings.TrimPrefix(title, simulatedPrefix)
 	}
 	return title
 }

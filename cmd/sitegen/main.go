@@ -1,0 +1,21 @@
+// Command sitegen turns a folder of measured runs into a static website.
+//
+//	sitegen [build] --results results --templates templates --out site
+//	sitegen check results/<run>…
+//	sitegen serve
+//
+// Exit codes: 0 done, 1 failed (one line an error), 2 usage.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(report(os.Stderr, run(ctx, os.Args[1:], os.Stdout, os.Stderr)))
+}
