@@ -57,11 +57,14 @@ var layers = map[string]layer{
 
 	"templates": {deny: "os net net/http"}, // files only, embedded into sitegen
 
-	"internal/ggufgen": {deny: "clock net net/http os"},
+	// For tests only: no other package may list these.
+	"internal/page/seedtest": {allow: "event summary", deny: "clock os net net/http"},
+	"internal/ggufgen":       {deny: "clock net net/http os"},
 
-	"cmd/measure":   {allow: "event plan prompt client load health session probe redact eventlog simengine stat unit metric summary textview"},
-	"cmd/sitegen":   {allow: "event eventlog check redact metric summary unit page chart site textview templates"},
-	"tests/ggufgen": {allow: "ggufgen"},
+	"cmd/measure":    {allow: "event plan prompt client load health session probe redact eventlog simengine stat unit metric summary textview"},
+	"cmd/sitegen":    {allow: "event eventlog check redact metric summary unit page chart site textview templates"},
+	"tests/ggufgen":  {allow: "ggufgen"},
+	"tests/programs": {},
 }
 
 // owners says which packages may import a module from outside the standard library. One not listed is refused.
