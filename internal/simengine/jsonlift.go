@@ -111,7 +111,7 @@ func unescape(raw []byte) ([]byte, error) {
 		}
 	}
 	if !utf8.Valid(out) {
-		out = bytes.ToValidUTF8(out, []byte(string(utf8.RuneError)))
+		out = []byte(string([]rune(string(out)))) // each byte that is not valid becomes U+FFFD
 	}
 	return out, nil
 }
