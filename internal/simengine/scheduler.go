@@ -49,9 +49,6 @@ type emission struct {
 	d  delivery
 }
 
-// maxLag is how far the real clock may run ahead of the nominal one before the scheduler gives up catching up.
-const maxLag = 100 * time.Millisecond
-
 // submit queues a sequence.
 func (s *scheduler) submit(seq *sequence) {
 	s.mu.Lock()
@@ -104,6 +101,10 @@ func (s *scheduler) find(id string) []*sequence {
 	return found
 }
 
+// maxCatchUp: a step makes up for a delay of at most its own length divided by this. A longer delay (the host was busy)
+// shifts all that follows, as on a real engine: catching up would send several steps' tokens in one burst.
+const maxCatchUp = 4
+
 // loop steps until there is nothing to do. Each step's nominal end counts from the end of the step before it, so that
 // a late wake-up does not shift what follows.
 func (s *scheduler) loop(over chan<- struct{}) {
@@ -116,7 +117,7 @@ func (s *scheduler) loop(over chan<- struct{}) {
 			deliver(late)
 			return
 		}
-		if time.Since(nominal) > maxLag {
+		if time.Since(nominal) > st.length/maxCatchUp {
 			nominal = time.Now()
 		}
 		s.deliverOver(late, nominal, st.length)
