@@ -78,9 +78,13 @@ func (r Redactor) Text(s string) string {
 
 func (r Redactor) pass(s string) string {
 	s = splice(s, r.valueSpans(s))
+	lower := strings.ToLower(s)
 	for _, set := range [][]rule{table, r.rules} {
 		for _, rule := range set {
-			s = splice(s, rule.spans(s))
+			if spans := rule.spans(s, lower); len(spans) > 0 {
+				s = splice(s, spans)
+				lower = strings.ToLower(s)
+			}
 		}
 	}
 	return s
@@ -101,10 +105,11 @@ func (r Redactor) Find(s string) []Match {
 			found = append(found, Match{Kind: kind, Offset: sp.start, Excerpt: r.excerpt(s, sp)})
 		}
 	}
+	lower := strings.ToLower(s)
 	add("known secret", r.valueSpans(s))
 	for _, set := range [][]rule{table, r.rules} {
 		for _, rule := range set {
-			add(rule.kind, rule.spans(s))
+			add(rule.kind, rule.spans(s, lower))
 		}
 	}
 	slices.SortStableFunc(found, func(a, b Match) int { return cmp.Compare(a.Offset, b.Offset) })

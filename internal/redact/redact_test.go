@@ -81,6 +81,8 @@ func TestText(t *testing.T) {
 	check(`token_source = "usage-final"`, `token_source = "usage-final"`)
 	check(`curl -u 1000 x`, `curl -u 1000 x`)
 
+	check("Words in `…_KEY=`, `*_TOKEN=` and `Authorization:`.", "Words in `…_KEY=`, `*_TOKEN=` and `Authorization:`.")
+
 	// Headers.
 	check(`Authorization: Bearer abc`, `Authorization: <redacted>`)
 	check(`curl -H "Authorization: Bearer abc def" -d x`, `curl -H "Authorization: <redacted> def" -d x`)

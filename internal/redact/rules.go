@@ -11,12 +11,17 @@ import (
 // with unless keep says that it is harmless.
 type rule struct {
 	kind string
+	need []string // one of these, in lower case, stands in every text that matches: most rules never run on most texts
 	re   *regexp.Regexp
 	with string
 	keep func(s string, start, end int) bool // nil keeps nothing
 }
 
-func (r rule) spans(s string) []span {
+// spans finds the rule's matches in s; lower is s in lower case.
+func (r rule) spans(s, lower string) []span {
+	if !slices.ContainsFunc(r.need, func(part string) bool { return strings.Contains(lower, part) }) {
+		return nil
+	}
 	var spans []span
 	for _, m := range r.re.FindAllStringSubmatchIndex(s, -1) {
 		for g := 2; g < len(m); g += 2 {
@@ -35,7 +40,7 @@ func (r rule) spans(s string) []span {
 
 // settled reports whether a value is a marker already, or a word that says that there is no value.
 func settled(value string) bool {
-	switch strings.Trim(value, `"',)}]`) {
+	switch strings.Trim(value, "\"'`,;:.…)}]") {
 	case Marker, Host, Address, "null", "None", "none", "nil", "true", "True", "false", "False", "":
 		return true
 	}
@@ -68,65 +73,73 @@ const (
 	lead = `(?:^|[\s"'=\[,({;|&` + "`" + `])`
 )
 
+// Parts that texts with a match have.
+var (
+	needWord   = []string{"key", "token", "secret", "passw", "passphrase", "pwd", "pass=", "credential", "-hft"}
+	needURL    = []string{"://"}
+	needHome   = []string{"/home/", "/users/"}
+	needHeader = []string{"authorization", "api-key", "auth-token", "cookie"}
+)
+
 // table is every rule, in the order in which they run.
 var table = []rule{
-	{kind: "private key", with: Marker, re: regexp.MustCompile(
+	{kind: "private key", need: []string{"private key"}, with: Marker, re: regexp.MustCompile(
 		`(?s)(-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$))`)},
 
 	// A whole argument in quotes: '--api-key=a b', "FOO_KEY=a b". The quote ends the value, not the space.
-	{kind: "flag", with: Marker, re: regexp.MustCompile(
+	{kind: "flag", need: needWord, with: Marker, re: regexp.MustCompile(
 		`(?is)"` + secretFlag + `=((?:\\.|[^"\\])+)"|'` + secretFlag + `=([^']+(?:'\\''[^']*)*)'`)},
-	{kind: "environment", with: Marker, re: regexp.MustCompile(
+	{kind: "environment", need: needWord, with: Marker, re: regexp.MustCompile(
 		`(?s)"` + envName + `=((?:\\.|[^"\\])+)"|'` + envName + `=([^']+(?:'\\''[^']*)*)'`)},
 
-	{kind: "flag", with: Marker, re: regexp.MustCompile(`(?is)` + lead + secretFlag + `\s*=\s*` + value)},
-	{kind: "flag", with: Marker, re: regexp.MustCompile(`(?is)` + lead + secretFlag + argGap + arg)},
-	{kind: "flag", with: Marker, keep: notUserPass, re: regexp.MustCompile(
+	{kind: "flag", need: needWord, with: Marker, re: regexp.MustCompile(`(?is)` + lead + secretFlag + `\s*=\s*` + value)},
+	{kind: "flag", need: needWord, with: Marker, re: regexp.MustCompile(`(?is)` + lead + secretFlag + argGap + arg)},
+	{kind: "flag", need: []string{"-u", "--user", "--proxy-user"}, with: Marker, keep: notUserPass, re: regexp.MustCompile(
 		`(?is)` + lead + `(?:-u|--user|--proxy-user)(?:=|\s+)` + arg)},
 
-	{kind: "header", with: Marker, re: regexp.MustCompile(
+	{kind: "header", need: needHeader, with: Marker, re: regexp.MustCompile(
 		`(?is)(?:authorization|x-api-key|api-key|x-auth-token|x-goog-api-key|cookie)(?:["']\s*:\s*|\s*:\s*)` + headerValue)},
-	{kind: "header", with: Marker, re: regexp.MustCompile(`(?i)authorization\s*=\s*` + headerValue)},
-	{kind: "header", with: Marker, re: regexp.MustCompile(`(?i)\bbearer\s+([a-z0-9._~+/=-]{16,})`)},
+	{kind: "header", need: needHeader, with: Marker, re: regexp.MustCompile(`(?i)authorization\s*=\s*` + headerValue)},
+	{kind: "header", need: []string{"bearer"}, with: Marker, re: regexp.MustCompile(`(?i)\bbearer\s+([a-z0-9._~+/=-]{16,})`)},
 
-	{kind: "credentials in a URL", with: Marker, re: regexp.MustCompile(`(?i)[a-z][a-z0-9+.-]*://([^\s/?#"'<>]+)@`)},
-	{kind: "credentials in a URL", with: Marker, keep: isPort, re: regexp.MustCompile(
+	{kind: "credentials in a URL", need: needURL, with: Marker, re: regexp.MustCompile(`(?i)[a-z][a-z0-9+.-]*://([^\s/?#"'<>]+)@`)},
+	{kind: "credentials in a URL", need: needURL, with: Marker, keep: isPort, re: regexp.MustCompile(
 		`(?i)[a-z][a-z0-9+.-]*://([^\s/?#"'<>@:]+:[^\s"'<>@]+)@`)},
-	{kind: "query parameter", with: Marker, re: regexp.MustCompile(
+	{kind: "query parameter", need: []string{"?", "&"}, with: Marker, re: regexp.MustCompile(
 		`(?i)[?&](?:[a-z0-9]+[-_])*(?:` + secretWord + `|key|sig|signature)=([^&#\s"']+)`)},
 
-	{kind: "environment", with: Marker, re: regexp.MustCompile(`(?s)(?:^|[^A-Za-z0-9_?&-])` + envName + `=` + value)},
-	{kind: "setting", with: Marker, re: regexp.MustCompile(
+	{kind: "environment", need: needWord, with: Marker, re: regexp.MustCompile(`(?s)(?:^|[^A-Za-z0-9_?&-])` + envName + `=` + value)},
+	{kind: "setting", need: needWord, with: Marker, re: regexp.MustCompile(
 		`(?is)(?:^|[^a-z0-9_?&-])["']?(?:[a-z0-9]+[-_])*` + secretWord + `["']?\s*=\s*` + value)},
-	{kind: "setting", with: Marker, re: regexp.MustCompile(
+	{kind: "setting", need: needWord, with: Marker, re: regexp.MustCompile(
 		`(?is)["'](?:[a-z0-9]+[-_])*` + secretWord + `["']\s*:\s*(?:` + quoted + `|([^\s"',}\]]+))`)},
 	// With a colon only names that are no ordinary word before a colon ("Token: what the server counted").
-	{kind: "setting", with: Marker, re: regexp.MustCompile(
+	{kind: "setting", need: needWord, with: Marker, re: regexp.MustCompile(
 		`(?is)(?:^|[^a-z0-9_?&"'-])(?:[a-z0-9]+[-_])*(?:` + secretKey +
 			`|apikey|[a-z0-9]+[-_](?:token|secret|password)|password|passwd):\s*` + value)},
 
-	{kind: "token", with: Marker, re: regexp.MustCompile(`\b(` + strings.Join(tokenShapes, `|`) + `)`)},
+	{kind: "token", need: []string{"sk-", "hf_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "nvapi-", "gsk_", "xox", "akia", "aiza", "eyj"}, with: Marker, re: regexp.MustCompile(`\b(` + strings.Join(tokenShapes, `|`) + `)`)},
 
-	{kind: "home folder", with: Home, re: regexp.MustCompile(
+	{kind: "home folder", need: needHome, with: Home, re: regexp.MustCompile(
 		`(?m)(?:^|file://|[\s"'=:,;(\[{<>|&@` + "`" + `])((?:/[\w.-]+){0,3}/(?:home|Users)/[^/\s"':;,)\]}<>|&` + "`" + `]+)`)},
-	{kind: "home folder", with: Home, re: regexp.MustCompile(
+	{kind: "home folder", need: []string{"/root"}, with: Home, re: regexp.MustCompile(
 		`(?m)(?:^|file://|[\s"'=:,;(\[{<>|&@` + "`" + `])(/root)(?:$|[^A-Za-z0-9_.-])`)},
-	{kind: "home folder", with: Home, re: regexp.MustCompile(`(?i)\b([a-z]:(?:\\{1,2}|/)Users(?:\\{1,2}|/)[^\\/\s"':;,]+)`)},
-	{kind: "home folder", with: Home, re: regexp.MustCompile(`(?m)(?:^|[\s"'=:,])(~[a-z_][a-z0-9_-]*)/`)},
+	{kind: "home folder", need: []string{"users"}, with: Home, re: regexp.MustCompile(`(?i)\b([a-z]:(?:\\{1,2}|/)Users(?:\\{1,2}|/)[^\\/\s"':;,]+)`)},
+	{kind: "home folder", need: []string{"~"}, with: Home, re: regexp.MustCompile(`(?m)(?:^|[\s"'=:,])(~[a-z_][a-z0-9_-]*)/`)},
 
-	{kind: "private address", with: Address, keep: notPrivate4, re: regexp.MustCompile(`(\d{1,3}(?:\.\d{1,3}){3})`)},
-	{kind: "private address", with: Address, keep: notPrivate6, re: regexp.MustCompile(
+	{kind: "private address", need: []string{"10.", "172.", "192.168.", "169.254.", "100."}, with: Address, keep: notPrivate4, re: regexp.MustCompile(`(\d{1,3}(?:\.\d{1,3}){3})`)},
+	{kind: "private address", need: []string{":"}, with: Address, keep: notPrivate6, re: regexp.MustCompile(
 		`(?i)((?:fe[89ab][0-9a-f]|f[cd][0-9a-f]{2}):[0-9a-f:.]*[0-9a-f:](?:%[a-z0-9._-]+)?)`)},
-	{kind: "private address", with: Address, keep: notPrivate6, re: regexp.MustCompile(`(?i)(::ffff:\d+\.\d+\.\d+\.\d+)`)},
+	{kind: "private address", need: []string{"::ffff:"}, with: Address, keep: notPrivate6, re: regexp.MustCompile(`(?i)(::ffff:\d+\.\d+\.\d+\.\d+)`)},
 
-	{kind: "host name", with: Host, keep: isOpenHost, re: regexp.MustCompile(
+	{kind: "host name", need: needURL, with: Host, keep: isOpenHost, re: regexp.MustCompile(
 		`(?i)\b[a-z][a-z0-9+.-]*://(?:[^\s/?#"'@]*@)?([a-z0-9](?:[a-z0-9_-]*[a-z0-9])?)(?:[:/?#\s"',)]|$)`)},
-	{kind: "host name", with: Host, keep: isOpenHost, re: regexp.MustCompile(
+	{kind: "host name", need: []string{"--"}, with: Host, keep: isOpenHost, re: regexp.MustCompile(
 		`(?is)` + lead + `--(?:host|hostname|master-addr|dist-init-addr|node-addr|data-parallel-address)(?:\s*=\s*["']?|` +
 			argGap + `["']?)([a-z0-9][a-z0-9._-]*)`)},
-	{kind: "host name", with: Host, re: regexp.MustCompile(
+	{kind: "host name", need: []string{".local", ".internal", ".lan", ".corp", ".intranet", ".home.arpa", ".ts.net"}, with: Host, re: regexp.MustCompile(
 		`(?i)\b((?:[a-z0-9_-]+\.)+(?:local|internal|lan|corp|intranet|localdomain|home\.arpa|ts\.net))\b`)},
-	{kind: "host name", with: Host, re: regexp.MustCompile(`(?i)\b(ip-\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3})\b`)},
+	{kind: "host name", need: []string{"ip-"}, with: Host, re: regexp.MustCompile(`(?i)\b(ip-\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3})\b`)},
 }
 
 // envName is a variable whose name says that it holds a secret.
@@ -218,5 +231,5 @@ func hostRule(name string) (rule, bool) {
 	if !strings.ContainsAny(name, "0123456789-.") {
 		expr = `(?i)(?://|@)(` + quoted + `)\b|\b(` + quoted + `):\d`
 	}
-	return rule{kind: "host name", with: Host, re: regexp.MustCompile(expr)}, true
+	return rule{kind: "host name", need: []string{name}, with: Host, re: regexp.MustCompile(expr)}, true
 }
