@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/encoding"
+
 	"speedmatrix/internal/event"
 	"speedmatrix/internal/eventlog"
 )
@@ -114,7 +117,7 @@ func TestMakeID(t *testing.T) {
 	if got := id("", "../../etc", "<script>"); !strings.HasPrefix(got, "20261201t101500z-unknown-etc-script-") {
 		t.Errorf("id %q", got)
 	}
-	if id("m", "g", "e", "1") == id("m", "g", "e", "2") || id("m", "g", "e") != id("m", "g", "e") {
+	if again := id("m", "g", "e"); id("m", "g", "e", "1") == id("m", "g", "e", "2") || again != id("m", "g", "e") {
 		t.Error("the hash does not follow the salt alone")
 	}
 	for _, s := range []string{strings.Repeat("ü/", 300), strings.Repeat("a.", 300), "...", "", "Q4_K_M.gguf"} {
@@ -337,6 +340,29 @@ func FuzzDecodeFile(f *testing.F) {
 		file, err := eventlog.DecodeFile(in)
 		if err == nil && file.Kind != eventlog.KindRequests && file.Kind != eventlog.KindSamples {
 			t.Fatalf("kind %q and no error", file.Kind)
+		}
+	})
+}
+
+// FuzzDecodeValues reaches behind the page checksums that stop FuzzDecodeFile.
+func FuzzDecodeValues(f *testing.F) {
+	var delta encoding.Encoding = &parquet.DeltaBinaryPacked
+	values := make([]int64, 300)
+	for i := range values {
+		values[i] = int64(i) * int64(i%7)
+	}
+	b, err := delta.EncodeInt64(nil, values)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b, uint16(300))
+	f.Add(b[:len(b)-9], uint16(300))
+	f.Add([]byte{0x03, 0x55, 0x02, 0x01}, uint16(9))
+	f.Add([]byte{2, 3, 0xe4, 0xe4}, uint16(8))
+	f.Fuzz(func(t *testing.T, in []byte, n uint16) {
+		got, err := eventlog.DecodeValues(in, int(n))
+		if err == nil && len(got) != int(n) {
+			t.Fatalf("%d values and no error, want %d", len(got), n)
 		}
 	})
 }
