@@ -35,6 +35,7 @@ var layers = map[string]layer{
 	"internal/prompt":    {allow: "event", deny: "clock os net net/http"},
 	"internal/client":    {allow: "event sse"},
 	"internal/health":    {allow: "event", deny: "os net net/http"},
+	"internal/calibrate": {allow: "event client health simengine stat", deny: "net net/http"},
 	"internal/load":      {allow: "event plan prompt client stat", deny: "os net/http"},
 	"internal/simtest":   {allow: "event load client probe prompt simengine"}, // for tests of load, session and cmd
 	"internal/session":   {allow: "event plan load eventlog", deny: "os net net/http"},
@@ -61,7 +62,7 @@ var layers = map[string]layer{
 	"internal/page/seedtest": {allow: "event summary", deny: "clock os net net/http"},
 	"internal/ggufgen":       {deny: "clock net net/http os"},
 
-	"cmd/measure":    {allow: "event plan prompt client load health session probe redact eventlog simengine stat unit metric summary textview"},
+	"cmd/measure":    {allow: "event plan prompt client load health calibrate session probe redact eventlog simengine stat unit metric summary textview"},
 	"cmd/sitegen":    {allow: "event eventlog check redact metric summary unit page chart site textview templates"},
 	"tests/ggufgen":  {allow: "ggufgen"},
 	"tests/programs": {},

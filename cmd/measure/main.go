@@ -3,6 +3,7 @@
 //
 //	measure run --url http://localhost:8000/v1      measure with the standard matrix
 //	measure plan …same flags…                       print the cells, send no load
+//	measure calibrate                               measure the instrument itself
 //	measure simulate --listen 127.0.0.1:8000        serve the built-in simulated engine
 //	measure show results/<run>                      the run's tables as text
 //
@@ -71,7 +72,7 @@ func run(ctx context.Context, args []string, p process) int {
 			return report(p.stderr, c.run(ctx, rest, p))
 		}
 	}
-	return report(p.stderr, usageError("unknown command %q; the commands are run, plan, simulate, show (see measure --help)", name))
+	return report(p.stderr, usageError("unknown command %q; the commands are run, plan, calibrate, simulate, show (see measure --help)", name))
 }
 
 // A command is one word of the command line.
@@ -85,6 +86,7 @@ func commands() []command {
 		{"run", runCommand},
 		{"plan", planCommand},
 		{"show", showCommand},
+		{"calibrate", calibrateCommand},
 		{"simulate", func(ctx context.Context, args []string, p process) error {
 			return simulate(ctx, args, p.stdout, p.stderr)
 		}},
@@ -95,6 +97,7 @@ const overview = `measure: how fast is an LLM inference server?
 
   measure run --url http://localhost:8000/v1    measure with the standard matrix
   measure plan --url …                          print the cells, what each needs, how long; send no load
+  measure calibrate                             measure this program's own error
   measure simulate --listen 127.0.0.1:8000      serve the built-in simulated engine
   measure show results/<run> | FILE             a run's tables, or one file's, as text
 

@@ -69,11 +69,19 @@ func (o *options) measure(ctx context.Context, p process, t target, log *eventlo
 		return err
 	}
 	tuneCollector()
+	var calibrated []event.Calibration
+	if log == nil {
+		var err error
+		if calibrated, err = o.calibrateRun(ctx, p, t); err != nil {
+			return err
+		}
+	}
 	started := time.Now()
 	run, err := o.describeRun(ctx, t, started)
 	if err != nil {
 		return err
 	}
+	run.Calibration = calibrated
 	if log == nil {
 		if log, err = eventlog.Create(o.out, run); err != nil {
 			return fmt.Errorf("%w; give a folder that can be written with --out", err)
