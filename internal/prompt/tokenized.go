@@ -15,7 +15,7 @@ type tokenized struct {
 	scatter  float64 // standard deviation of the tokens of 512 words from key to key
 	fill     *fillers
 	overhead int         // tokens that the server adds
-	offsets  map[int]int // by context: less the tokens reported for it
+	offsets  map[int]int // by context: the context less the tokens reported for it
 
 	sizes map[int]layout // by tokens wanted
 	made  map[madeKey]made
