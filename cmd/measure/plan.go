@@ -26,6 +26,7 @@ func planCommand(ctx context.Context, args []string, p process) error {
 		return err
 	}
 	printPlan(p.stdout, t)
+	t.printNotes(p.stderr)
 	if why := reasonToAsk(t); why != "" {
 		fmt.Fprintf(p.stdout, "\nmeasure run will ask before it starts (or wants --yes): %s.\n", why)
 	}
@@ -68,6 +69,13 @@ func (t target) describe() string {
 	amount("KV cache", t.plan.Limits.CapacityTokens, t.plan.Limits.CapacitySource)
 	amount("limit", t.plan.Limits.Context, t.plan.Limits.ContextSource)
 	return b.String()
+}
+
+// printNotes tells what could not be found out about the server, and how to mend it.
+func (t target) printNotes(w io.Writer) {
+	for _, note := range t.server.Notes {
+		fmt.Fprintln(w, "measure: note:", note)
+	}
 }
 
 func (t target) expectation() plan.Expectation {

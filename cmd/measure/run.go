@@ -40,6 +40,7 @@ func runCommand(ctx context.Context, args []string, p process) error {
 	if !o.quiet && !o.json {
 		fmt.Fprintf(p.stdout, "%s\n%s\n", t.describe(), t.plan.Short(t.expectation()))
 	}
+	t.printNotes(p.stderr)
 	if err := o.ask(t, p); err != nil {
 		return err
 	}
@@ -191,7 +192,7 @@ func (o *options) sayFolder(p process, dir string) {
 func gauges(s *probe.Server) func(context.Context) (load.Gauges, error) {
 	return func(ctx context.Context) (load.Gauges, error) {
 		g, err := s.Gauges(ctx)
-		return load.Gauges{Running: g.Running, Waiting: g.Waiting, KVUsage: g.KVUsage}, err
+		return load.Gauges{Running: g.Running, Waiting: g.Waiting, NoQueue: g.NoQueue, KVUsage: g.KVUsage}, err
 	}
 }
 

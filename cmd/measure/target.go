@@ -46,6 +46,9 @@ func (o *options) target(ctx context.Context, p process) (target, error) {
 		if ctx.Err() != nil {
 			return t, ctx.Err()
 		}
+		if !probe.Unusable(err) {
+			return t, &exitError{exitUsage, err}
+		}
 		return t, serverError(err)
 	}
 	lim := plan.Limits{

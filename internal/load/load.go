@@ -29,7 +29,8 @@ import (
 // Gauges is what the server says of itself at one instant.
 type Gauges struct {
 	Running float64  // requests it runs
-	Waiting float64  // requests in its queue
+	Waiting float64  // requests in its queue; 0 when NoQueue
+	NoQueue bool     // the server does not tell its queue
 	KVUsage *float64 // share of the KV cache in use, 0..1
 }
 

@@ -57,7 +57,9 @@ func (s *sampler) gauges(ctx context.Context) {
 		}
 		s.latest.Store(&g)
 		s.add(at, event.SourceServer, event.MetricRunning, g.Running)
-		s.add(at, event.SourceServer, event.MetricWaiting, g.Waiting)
+		if !g.NoQueue {
+			s.add(at, event.SourceServer, event.MetricWaiting, g.Waiting)
+		}
 		if g.KVUsage != nil {
 			s.add(at, event.SourceServer, event.MetricKVUsage, *g.KVUsage)
 		}

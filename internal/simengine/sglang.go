@@ -60,7 +60,7 @@ func (e *Engine) sglangInfo(w http.ResponseWriter, _ *http.Request) {
 		"disable_radix_cache":  e.opt.NoPrefixCache,
 		"max_running_requests": e.profile.Limits.MaxRunning,
 		"chunked_prefill_size": e.profile.Limits.StepTokens,
-		"max_total_num_tokens": kv,
+		"max_total_num_tokens": kv / max(e.opt.Ranks, 1), // of one rank, as the real one tells
 		"status":               "ready",
 		"version":              simVersion,
 		"internal_states":      []any{map[string]any{"memory_usage": map[string]any{"token_capacity": kv}}},
