@@ -228,17 +228,32 @@ func (x *exchange) receive(h head) error {
 		return notAStream(h.contentType, x.gather(read, 1<<10))
 	}
 	s := &x.cn.stream
-	for !s.over() {
-		b, err := read()
-		if err != nil {
-			return x.ended(err)
-		}
-		s.feed(b, x.us())
+	if err := x.follow(h, read); err != nil && !s.over() {
+		return x.ended(err)
 	}
 	if s.failure != nil {
 		return s.failure
 	}
 	rec.EndUS = pointer(s.doneUS)
+	return nil
+}
+
+// follow feeds the stream until it is over or the body ends.
+func (x *exchange) follow(h head, read func() ([]byte, error)) error {
+	s := &x.cn.stream
+	if t, ok := x.cn.t.(*http1); ok && t.followable() && plainEncoding(h.encoding) {
+		return t.follow(func(b []byte) bool {
+			s.feed(b, x.us())
+			return !s.over()
+		})
+	}
+	for !s.over() {
+		b, err := read()
+		if err != nil {
+			return err
+		}
+		s.feed(b, x.us())
+	}
 	return nil
 }
 

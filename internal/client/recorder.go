@@ -107,7 +107,7 @@ func (r *recorder) fill(rec *event.Request) []int32 {
 		}
 		r.us, r.chars, r.grown = append(r.us, at), append(r.chars, 0), append(r.grown, r.counted)
 	}
-	rec.ChunkUS = slices.Clone(r.us)
+	rec.ChunkUS = append([]int64(nil), r.us...) // exact size; nil when empty
 	rec.ChunkTokens, rec.TokenSource = r.tokens()
 	if r.visibleUS >= 0 {
 		rec.VisibleUS = pointer(r.visibleUS)
@@ -117,7 +117,7 @@ func (r *recorder) fill(rec *event.Request) []int32 {
 	}
 	rec.PromptTokens, rec.CachedTokens, rec.OutputTokens = known(r.prompt), known(r.cached), known(r.counted)
 	rec.Looped = r.tail.looped()
-	return slices.Clone(r.chars)
+	return append([]int32(nil), r.chars...)
 }
 
 // tokens counts the tokens of each chunk (METRICS, "Counting tokens", 1 to 3).
@@ -125,7 +125,7 @@ func (r *recorder) tokens() ([]int32, event.TokenSource) {
 	n := len(r.us)
 	switch {
 	case r.perChunk:
-		return slices.Clone(r.grown), event.UsagePerChunk
+		return append([]int32(nil), r.grown...), event.UsagePerChunk
 	case r.counted >= 0 && (r.counted > 0 || n == 0):
 		return spread(int(r.counted), r.chars), event.UsageFinal
 	case n == 0:

@@ -16,11 +16,15 @@ type receiver struct {
 	conn    syscall.RawConn
 	message unix.Msghdr
 	vector  unix.Iovec
-	control [64]byte // room for one timestamp message
+	control [96]byte // room for a timestamp and a queue length
 	try     func(fd uintptr) bool
-	poll    bool
-	n       int
 	errno   syscall.Errno
+	n       int
+	stamp   int64 // of the latest read, nanoseconds of Unix time; 0: none
+	queued  int   // bytes left in the socket after it; -1: not told
+
+	poll bool                          // do not wait
+	sink func(n int, stamp int64) bool // takes each read of follow; false ends it
 }
 
 // newReceiver returns nil when conn is not a TCP connection or the kernel gives no timestamps.
@@ -40,6 +44,11 @@ func newReceiver(conn net.Conn) *receiver {
 	if err != nil || refused != nil {
 		return nil
 	}
+	// TCP_INQ tells how much is left (since Linux 4.18), which saves the read that would find nothing. Without it
+	// everything works as well.
+	_ = raw.Control(func(fd uintptr) {
+		_ = unix.SetsockoptInt(int(fd), unix.SOL_TCP, unix.TCP_INQ, 1)
+	})
 	r := &receiver{conn: raw}
 	r.try = r.recvmsg
 	r.message.Iov = &r.vector
@@ -68,26 +77,42 @@ func (r *receiver) receive(p []byte, poll bool) (n int, stamp int64, err error) 
 	if len(p) == 0 {
 		return 0, 0, nil
 	}
+	r.poll, r.sink = poll, nil
+	if err := r.read(p); err != nil {
+		return 0, 0, err
+	}
+	return r.n, r.stamp, nil
+}
+
+// follow reads into p again and again, and hands each read to sink until that returns false. It asks the kernel for
+// nothing between two arrivals: after a read that emptied the socket it waits at once. One case needs the caller's
+// help: a reset that comes between the wake-up and the read of data before it shows only at the next look, so the
+// deadline of the connection must end the wait from time to time.
+func (r *receiver) follow(p []byte, sink func(n int, stamp int64) bool) error {
+	r.poll, r.sink = false, sink
+	return r.read(p)
+}
+
+func (r *receiver) read(p []byte) error {
 	r.vector.Base = &p[0]
 	r.vector.SetLen(len(p))
-	r.poll = poll
-	err = r.conn.Read(r.try)
+	err := r.conn.Read(r.try)
 	r.vector.Base = nil
 	switch {
 	case err != nil:
-		return 0, 0, err
+		return err
 	case r.errno == unix.EAGAIN:
-		return 0, 0, os.ErrDeadlineExceeded
+		return os.ErrDeadlineExceeded
 	case r.errno != 0:
-		return 0, 0, os.NewSyscallError("recvmsg", r.errno)
+		return os.NewSyscallError("recvmsg", r.errno)
 	case r.n == 0:
-		return 0, 0, io.EOF
+		return io.EOF
 	}
-	return r.n, r.timestamp(), nil
+	return nil
 }
 
-// recvmsg is called by the runtime when the socket may be readable; false asks it to wait. The socket does not
-// block, so the call needs no preparation by the scheduler.
+// recvmsg is called by the runtime when the socket may be readable; false asks it to wait until it is again. The
+// socket does not block, so the call needs no preparation by the scheduler.
 func (r *receiver) recvmsg(fd uintptr) bool {
 	for {
 		r.message.Control = &r.control[0]
@@ -97,19 +122,35 @@ func (r *receiver) recvmsg(fd uintptr) bool {
 			continue
 		}
 		r.n, r.errno = int(n), errno
-		return errno != unix.EAGAIN || r.poll
+		if errno == unix.EAGAIN && !r.poll {
+			return false
+		}
+		if errno != 0 || n == 0 {
+			return true
+		}
+		r.controls()
+		if r.sink == nil || !r.sink(r.n, r.stamp) {
+			return true
+		}
+		if r.queued == 0 {
+			return false
+		}
 	}
 }
 
-// timestamp finds the stamp among the control messages of the last recvmsg.
-func (r *receiver) timestamp() int64 {
-	const size = unix.SizeofCmsghdr
-	if int(r.message.Controllen) < size+int(unsafe.Sizeof(unix.Timespec{})) {
-		return 0
+// controls reads the control messages of the last recvmsg.
+func (r *receiver) controls() {
+	r.stamp, r.queued = 0, -1
+	end := int(r.message.Controllen)
+	for at := 0; at+unix.SizeofCmsghdr <= end; {
+		header := (*unix.Cmsghdr)(unsafe.Pointer(&r.control[at]))
+		data := unsafe.Pointer(&r.control[at+unix.CmsgLen(0)])
+		switch {
+		case header.Level == unix.SOL_SOCKET && header.Type == unix.SCM_TIMESTAMPNS:
+			r.stamp = (*unix.Timespec)(data).Nano()
+		case header.Level == unix.SOL_TCP && header.Type == unix.TCP_CM_INQ:
+			r.queued = int(*(*int32)(data))
+		}
+		at += unix.CmsgSpace(int(header.Len) - unix.CmsgLen(0))
 	}
-	header := (*unix.Cmsghdr)(unsafe.Pointer(&r.control[0]))
-	if header.Level != unix.SOL_SOCKET || header.Type != unix.SCM_TIMESTAMPNS {
-		return 0
-	}
-	return (*unix.Timespec)(unsafe.Pointer(&r.control[unix.CmsgLen(0)])).Nano()
 }

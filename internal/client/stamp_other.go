@@ -16,4 +16,6 @@ func (*receiver) receive([]byte, bool) (int, int64, error) {
 	return 0, 0, errors.ErrUnsupported
 }
 
+func (*receiver) follow([]byte, func(int, int64) bool) error { return errors.ErrUnsupported }
+
 func holdStamps() any { return nil }

@@ -20,7 +20,7 @@ type stream struct {
 	done    bool   // the server said that the stream is over
 	doneUS  int64  // when
 	failure *fault // what was wrong with an event, or what it reported
-	abort   bool   // a finish reason "abort" is our own doing
+	abort   bool   // the request had an id, so a finish reason "abort" is our own doing
 }
 
 func (s *stream) reset(expect int) {
@@ -134,8 +134,11 @@ func (s *stream) event(data []byte, us int64, kind []byte) {
 	if c.last {
 		s.done, s.doneUS = true, us
 	}
-	if c.finish == "abort" && !s.abort {
+	if c.finish == "abort" {
 		s.failure = &fault{event.ErrorInStream, "the server aborted the request"}
+		if s.abort {
+			s.failure = &fault{outcome: event.Stopped}
+		}
 	}
 }
 

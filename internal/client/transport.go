@@ -53,11 +53,12 @@ func (m *meter) read(w *wire) {
 // decoded returns a reader of the body with its content coding removed. It returns what each read brought: the
 // decoders hand out all that a flushed block holds.
 func decoded(encoding string, read func() ([]byte, error)) (func() ([]byte, error), error) {
+	if plainEncoding(encoding) {
+		return read, nil
+	}
 	source := &bodyReader{read: read}
 	var r io.Reader
 	switch encoding {
-	case "", "identity":
-		return read, nil
 	case "gzip", "x-gzip":
 		r = &lateGzip{source: source}
 	case "br":
@@ -77,6 +78,8 @@ func decoded(encoding string, read func() ([]byte, error)) (func() ([]byte, erro
 		return nil, err
 	}, nil
 }
+
+func plainEncoding(encoding string) bool { return encoding == "" || encoding == "identity" }
 
 // lateGzip reads the gzip header with the first bytes, not before them.
 type lateGzip struct {

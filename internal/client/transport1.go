@@ -114,6 +114,46 @@ func (t *http1) read() ([]byte, error) {
 	}
 }
 
+// follow hands the pieces of the body to feed until that returns false, or until read would fail: then with its error.
+func (t *http1) follow(feed func([]byte) bool) error {
+	over, err := t.cut(feed)
+	if over || err != nil {
+		return err
+	}
+	werr := t.w.follow(t.buf, func(n int) bool {
+		t.meter.read(t.w)
+		t.body.feed(t.buf[:n])
+		over, err = t.cut(feed)
+		return !over && err == nil
+	})
+	if werr != nil {
+		return t.ended(werr)
+	}
+	return err
+}
+
+// cut feeds the pieces of the body that are there. over: feed wants no more.
+func (t *http1) cut(feed func([]byte) bool) (over bool, err error) {
+	for {
+		b, err := t.body.next()
+		switch {
+		case err != nil:
+			return false, &fault{event.BadProtocol, err.Error()}
+		case len(b) > 0:
+			if !feed(b) {
+				return true, nil
+			}
+		case t.body.done():
+			return false, io.EOF
+		default:
+			return false, nil
+		}
+	}
+}
+
+// followable reports whether follow can be used: the body is read by recvmsg itself, without TLS between.
+func (t *http1) followable() bool { return t.w.kernel != nil && t.conn == net.Conn(t.w) }
+
 // ended tells how the connection ended inside a response: io.EOF when its close is the end of the body,
 // io.ErrUnexpectedEOF when it came too early. TLS that ends without its notice may have been cut by anyone; the tls
 // package says io.EOF for it, so we look whether the end came from below.
