@@ -183,7 +183,8 @@
       ...a,
       nameTextStyle: { color: soft, align: a.nameLocation === 'middle' ? 'center' : 'left', padding: a.nameLocation === 'middle' ? 0 : [0, 0, 0, -28] },
       axisLabel: { color: soft, hideOverlap: true, ...(a.type === 'category' ? {} : { formatter: short }) },
-      axisLine: { lineStyle: { color: css('--rule-strong') } },
+      ...(a.type === 'log' ? { logBase: 2 } : {}),
+      axisLine: { onZero: false, lineStyle: { color: css('--rule-strong') } },
       splitLine: { lineStyle: { color: rule } },
       minorSplitLine: { show: false },
     });
@@ -210,10 +211,13 @@
     };
   };
 
+  const dashes = ['solid', 'dashed', 'dotted'];
   // What a picker draws; the shapes are those of the options that sitegen writes.
   const draw = {
     cdf: (field) => (base, cells) => ({
-      series: cells.filter((c) => c[field]).map((c) => ({ ...base.series[0], name: c.label, data: c[field].ms.map((v, i) => [v, i]) })),
+      series: cells.filter((c) => c[field]).map((c, n) => ({
+        ...base.series[0], name: c.label, data: c[field].ms.map((v, i) => [v, i]), lineStyle: { ...base.series[0].lineStyle, type: dashes[n % 3] },
+      })),
     }),
     timeline: (base, [c]) => {
       const t = c.timeline;
@@ -224,12 +228,16 @@
     },
     strip: (base, [c]) => {
       const wait = [], receive = [];
+      const streams = [...new Set(c.rows.map((r) => r[0]))].sort((a, b) => a - b);
       for (const [stream, , start, first, last, end] of c.rows) {
-        if (first ?? end) wait.push([start, stream], [first ?? end, stream], [null, null]);
-        if (first !== null && last !== null) receive.push([first, stream], [last, stream], [null, null]);
+        const y = streams.indexOf(stream);
+        const heard = first ?? end;
+        if (heard !== null) wait.push([start, y], [heard, y], [null, null]);
+        if (first !== null && last !== null) receive.push([first, y], [last, y], [null, null]);
       }
       const seconds = (v) => (v === null ? '—' : v.toFixed(2));
       return {
+        yAxis: [{ ...base.yAxis[0], data: streams.map(String) }],
         series: [{ ...base.series[0], data: wait, markArea: windowArea(base, c.window_s) }, { ...base.series[1], data: receive }],
         table: [`Requests of ${c.label}, in seconds`, c.rows.map((r) => [r[0], r[1], seconds(r[2]), seconds(r[3]), seconds(r[4]), seconds(r[5]), r[6].toLocaleString('en'), r[7]])],
       };
@@ -277,7 +285,7 @@
         const data = await fetchOnce(select.dataset.source);
         const cells = select.value.split(' ').map((id) => data.cells[id]).filter(Boolean);
         const made = draw[select.dataset.draw](base, cells);
-        chart.now = { ...base, series: made.series };
+        chart.now = { ...base, yAxis: made.yAxis || base.yAxis, series: made.series };
         chart.paint();
         if (made.table) fillTable(figure, made.table);
         set(select.dataset.draw, select.selectedIndex === initial ? '' : select.value);

@@ -22,7 +22,6 @@ type Axis struct {
 	Categories []string // names of evenly spaced places; points then have X = 0, 1, …; nil for a number axis
 	Min, Max   *float64 // nil: chosen by ECharts
 	Inverse    bool     // from top to bottom
-	Whole      bool     // only whole numbers are marked
 }
 
 // Series is one line.
@@ -31,6 +30,7 @@ type Series struct {
 	Points []Point
 	Marks  bool // a symbol at each point, another for each series; without it a plain line
 	Thick  bool // a bar-like line: spans of time
+	Ticks  bool // a short upright at each point: where spans begin and end
 	Step   bool // holds its value until the next point
 	Area   bool // filled down to the axis
 }

@@ -18,6 +18,9 @@ var idPattern = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 // symbols tell series apart without colour, in this order.
 var symbols = []string{"circle", "rect", "triangle", "diamond", "roundRect", "pin", "arrow"}
 
+// dashes tell lines without symbols apart, in this order.
+var dashes = []string{"solid", "dashed", "dotted"}
+
 // Options encodes a figure as ECharts options. It refuses a figure that would draw wrongly, with all its mistakes.
 func Options(f Figure) (json.RawMessage, error) {
 	if err := f.check(); err != nil {
@@ -48,7 +51,9 @@ func gridTop(f Figure) string {
 }
 
 // visitor changes what go-echarts has no field for, or sets against our wish.
-type visitor struct{ charts.BaseConfigurationVisitor }
+type visitor struct {
+	charts.BaseConfigurationVisitor
+}
 
 // Visit drops the parts that a figure does not use, and asks for tooltips that need no inline style.
 func (visitor) Visit(o map[string]any) {
@@ -63,9 +68,6 @@ func xAxis(a Axis) opts.XAxis {
 	if a.Categories != nil {
 		x.Data = a.Categories
 	}
-	if a.Whole {
-		x.MinInterval = 1
-	}
 	return x
 }
 
@@ -76,9 +78,6 @@ func yAxis(a Axis) opts.YAxis {
 	}
 	if a.Categories != nil {
 		y.Data = a.Categories
-	}
-	if a.Whole {
-		y.MinInterval = 1
 	}
 	return y
 }
@@ -103,16 +102,23 @@ func bound(v *float64) any {
 
 func seriesOptions(f Figure, s Series, i int) []charts.SeriesOpts {
 	style := opts.LineStyle{Width: 2}
-	if s.Thick {
+	switch {
+	case s.Thick:
 		style.Width = 5
+	case !s.Marks:
+		style.Type = dashes[i%len(dashes)]
 	}
 	out := []charts.SeriesOpts{
 		charts.WithSeriesOpts(func(o *charts.SingleSeries) {
 			o.Data = data(s.Points)
-			o.ShowSymbol = opts.Bool(s.Marks)
-			o.Symbol, o.SymbolSize = "none", nil
-			if s.Marks {
+			o.ShowSymbol = opts.Bool(s.Marks || s.Ticks)
+			switch {
+			case s.Marks:
 				o.Symbol, o.SymbolSize = symbols[i%len(symbols)], 8
+			case s.Ticks:
+				o.Symbol, o.SymbolSize = "rect", [2]int{2, 11}
+			default:
+				o.Symbol = "none"
 			}
 			o.ConnectNulls = types.Bool(opts.Bool(false))
 			if s.Step {
@@ -125,11 +131,11 @@ func seriesOptions(f Figure, s Series, i int) []charts.SeriesOpts {
 		out = append(out, charts.WithAreaStyleOpts(opts.AreaStyle{Opacity: opts.Float(0.15)}))
 	}
 	if named(s.Points) {
-		out = append(out, charts.WithLabelOpts(opts.Label{Show: opts.Bool(true), Position: "top", Formatter: "{b}"}))
+		out = append(out, charts.WithLabelOpts(opts.Label{Show: opts.Bool(true), Position: "right", Formatter: "{b}"}))
 	}
 	if f.Window != nil && i == 0 {
 		out = append(out,
-			charts.WithMarkAreaStyleOpts(opts.MarkAreaStyle{Label: &opts.Label{Show: opts.Bool(true), Position: "insideTop"}}),
+			charts.WithMarkAreaStyleOpts(opts.MarkAreaStyle{Label: &opts.Label{Show: opts.Bool(true), Position: "top"}}),
 			charts.WithMarkAreaData([]opts.MarkAreaData{{Name: f.Window.Name, XAxis: round(f.Window.From)}, {XAxis: round(f.Window.To)}}))
 	}
 	return out

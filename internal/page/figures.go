@@ -183,7 +183,7 @@ func throughput(g grid) (Figure, chart.Figure, bool) {
 	t.Caption = "Total tok/s by context and requests at once"
 	return Figure{
 		Title: "How does total speed grow with load?",
-		Lead:  "Both axes double from mark to mark: a line as steep as the first step means that nothing is lost by sharing.",
+		Lead:  "The number of requests doubles from mark to mark, and both axes are logarithmic: where a line keeps its slope, nothing is lost by sharing.",
 		Label: "Line chart of total tok/s by requests at once, one line for each context", Table: t,
 	}, c, len(g.columns) > 1
 }
@@ -354,18 +354,18 @@ func strip(g grid) (Figure, chart.Figure, bool) {
 	d, _ := newStrip(cell)
 	c := chart.Figure{
 		ID: "strip", Legend: true, X: chart.Axis{Name: "seconds from the start of the window"},
-		Y: chart.Axis{Name: "stream", Inverse: true, Whole: true},
+		Y: chart.Axis{Name: "stream", Inverse: true, Categories: streamNames(d.spans)},
 	}
 	if d.WindowS > 0 {
 		c.Window = &chart.Window{Name: "measured window", From: 0, To: d.WindowS}
 	}
-	wait, receive := chart.Series{Name: "waiting for the first token", Thick: true}, chart.Series{Name: "receiving tokens", Thick: true}
+	wait, receive := chart.Series{Name: "waiting for the first token", Thick: true, Ticks: true}, chart.Series{Name: "receiving tokens", Thick: true}
 	t := DataTable{
 		Caption: "Requests of " + cellLabel(cell) + ", in seconds",
 		Head:    []string{"Stream", "Stage", "Start", "First token", "Last token", "End", "Tokens", "Outcome"},
 	}
 	for _, s := range d.spans {
-		y := float64(s.stream)
+		y := float64(slices.Index(c.Y.Categories, strconv.Itoa(s.stream)))
 		if to := firstOf(s.first, s.end); to != nil {
 			wait.Points = append(wait.Points, chart.Point{X: s.start, Y: y}, chart.Point{X: *to, Y: y}, chart.Break())
 		}
@@ -383,6 +383,22 @@ func strip(g grid) (Figure, chart.Figure, bool) {
 		Label:  "Strip chart of the requests of the chosen cell over time, one row for each stream",
 		Picker: cellPicker(g, "requests.json", "strip", has, cell), Table: t,
 	}, c, true
+}
+
+// streamNames lists the streams of a strip, ascending.
+func streamNames(spans []stripSpan) []string {
+	var streams []int
+	for _, s := range spans {
+		if !slices.Contains(streams, s.stream) {
+			streams = append(streams, s.stream)
+		}
+	}
+	slices.Sort(streams)
+	out := make([]string, len(streams))
+	for i, n := range streams {
+		out[i] = strconv.Itoa(n)
+	}
+	return out
 }
 
 // readable is the cell with the most streams up to 16, preferring valid ones of the first context: more rows than that are

@@ -14,13 +14,13 @@ import (
 
 // Bar is one line of the prefill chart.
 type Bar struct {
-	Label string // "8K context"
-	Href  string // to its row
-	TokS  Value
-	TTFT  Value
-	Width string // 0 to 100, an SVG attribute; "0" without a value
-	State State
-	Valid bool
+	Context string // "8K"
+	Href    string // to its row
+	TokS    Value
+	TTFT    Value
+	Width   string // 0 to 100, an SVG attribute; "0" without a value
+	State   State
+	Valid   bool
 }
 
 func newBars(cells []summary.Cell) []Bar {
@@ -34,7 +34,7 @@ func newBars(cells []summary.Cell) []Bar {
 	for i := range cells {
 		c := &cells[i]
 		b := Bar{
-			Label: Clean(c.Label) + " context", Href: "#" + cellID(c), Width: "0", State: newState(c),
+			Context: Clean(c.Label), Href: "#" + cellID(c), Width: "0", State: newState(c),
 			TokS: value(c.TokS, unit.RateBar), TTFT: value(c.TTFTMS, unit.Millis), Valid: c.Status == event.Valid,
 		}
 		if measured(c) && top > 0 {
