@@ -107,7 +107,7 @@ func (o *options) carryOut(ctx context.Context, p process, t target, log *eventl
 	if err != nil {
 		return session.Outcome{}, err
 	}
-	sizer := &sizer{client: c, server: t.server, seed: run.Seed + uint64(run.Method.Resumed)<<32, cfg: t.plan.Config}
+	sizer := &sizer{client: c, server: t.server, seed: run.Seed + uint64(run.Method.Resumed)<<32, cfg: t.plan.Config, limit: t.plan.Limits.Context}
 	cfg := load.Config{
 		Client: c, Epoch: epoch,
 		Prompt: sizer.text, Reported: sizer.reported,

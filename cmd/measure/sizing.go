@@ -28,6 +28,7 @@ type sizer struct {
 	server *probe.Server
 	seed   uint64
 	cfg    plan.Config
+	limit  *int64 // longest prompt + output; nil: not known
 
 	writer    *prompt.Writer
 	corrected map[int]bool // by context: its length was corrected once already
@@ -67,7 +68,7 @@ func (s *sizer) byTokenizer(ctx context.Context) (err error) {
 
 func (s *sizer) byUsage(ctx context.Context) error {
 	var samples [2]prompt.Measured
-	for i, text := range prompt.CalibrationTexts(s.seed) {
+	for i, text := range s.calibrationTexts() {
 		n, err := s.reportedTokens(ctx, text)
 		if err != nil {
 			return err
@@ -77,6 +78,14 @@ func (s *sizer) byUsage(ctx context.Context) error {
 	var err error
 	s.writer, err = prompt.NewCalibrated(s.seed, samples)
 	return err
+}
+
+// calibrationTexts are two texts of known words that the server's limit takes.
+func (s *sizer) calibrationTexts() [2]string {
+	if limit := s.limit; limit != nil {
+		return prompt.CalibrationTextsWithin(s.seed, int(*limit))
+	}
+	return prompt.CalibrationTexts(s.seed)
 }
 
 // errNoUsage says that the server does not tell how many tokens a prompt has.
@@ -113,12 +122,12 @@ func (s *sizer) text(ctx context.Context, key prompt.Key, tokens, extra int) (pr
 	return s.writer.Text(ctx, key, tokens, extra)
 }
 
-// reported corrects the length of a context's prompts once, when the server counted it otherwise than aimed at.
+// reported corrects the length of a context's prompts once, when the server counted it otherwise than aimed at. A
+// count too far off to be a correction leaves the prompts as they are; the page then warns of their length.
 func (s *sizer) reported(context, tokens int) bool {
 	if s.corrected[context] || tokens == context {
 		return false
 	}
 	s.corrected[context] = true
-	s.writer.Correct(context, tokens)
-	return true
+	return s.writer.Correct(context, tokens) == nil
 }
