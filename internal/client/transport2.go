@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 
@@ -14,13 +15,13 @@ import (
 	"speedmatrix/internal/event"
 )
 
-// http2conn speaks HTTP/2 on a connection. The http2 package reads it from a goroutine of its own, so an event's
+// http2conn speaks HTTP/2 on a connection. Package net/http reads it from a goroutine of its own, so an event's
 // stamp is that of the newest bytes when we come to read it: never after that read, and off only by bytes that
 // arrived in between.
 type http2conn struct {
 	w      *wire
 	meter  *meter
-	cc     *http2.ClientConn
+	cc     *http.ClientConn
 	client *Client
 
 	request *http.Request
@@ -28,15 +29,20 @@ type http2conn struct {
 	buf     []byte
 }
 
-func newHTTP2(c *Client, w *wire, conn *tls.Conn, m *meter) (*http2conn, error) {
-	cc, err := (&http2.Transport{DisableCompression: true}).NewClientConn(conn)
+func newHTTP2(ctx context.Context, c *Client, w *wire, conn *tls.Conn, m *meter) (*http2conn, error) {
+	made := &http.Transport{
+		DisableCompression: true,
+		ForceAttemptHTTP2:  true,
+		DialTLSContext:     func(context.Context, string, string) (net.Conn, error) { return conn, nil },
+	}
+	cc, err := made.NewClientConn(ctx, "https", c.address)
 	if err != nil {
 		return nil, err
 	}
 	return &http2conn{w: w, meter: m, cc: cc, client: c, buf: make([]byte, readSize)}, nil
 }
 
-func (t *http2conn) alive() bool { return t.cc.CanTakeNewRequest() }
+func (t *http2conn) alive() bool { return t.cc.Err() == nil && t.cc.Available() > 0 }
 
 // send only makes the request; head sends it. Cutting the connection ends it, so ctx is not needed.
 func (t *http2conn) send(ctx context.Context, p *prepared) error {
@@ -85,12 +91,9 @@ func (t *http2conn) read() ([]byte, error) {
 
 func (t *http2conn) ended(err error) error {
 	var stream http2.StreamError
-	var away http2.GoAwayError
 	switch {
 	case errors.As(err, &stream):
 		return faultf(event.Reset, "HTTP/2 stream reset: %v", stream.Code)
-	case errors.As(err, &away):
-		return faultf(event.Reset, "HTTP/2 connection given up: %v", away.ErrCode)
 	case t.w.finished.Load() && !t.w.cutOff.Load():
 		return &fault{event.Reset, "TLS connection closed without notice"}
 	}
@@ -102,7 +105,7 @@ func (t *http2conn) finish() bool {
 		_ = t.body.Close() // tells the server that no more is wanted; the stream is over either way
 		t.body = nil
 	}
-	return t.w.rest() == nil && t.cc.CanTakeNewRequest()
+	return t.w.rest() == nil && t.alive()
 }
 
 func (t *http2conn) close() error { return t.cc.Close() }
