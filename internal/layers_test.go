@@ -61,6 +61,7 @@ var layers = map[string]layer{
 	// For tests only: no other package may list these.
 	"internal/page/seedtest": {allow: "event summary", deny: "clock os net net/http"},
 	"internal/ggufgen":       {deny: "clock net net/http os"},
+	"internal/synth":         {allow: "event eventlog", deny: "clock net net/http"},
 
 	"cmd/measure":    {allow: "event plan prompt client load health calibrate session probe redact eventlog simengine stat unit metric summary textview"},
 	"cmd/sitegen":    {allow: "event eventlog check redact metric summary unit page chart site textview templates"},

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+	"io"
+	"path/filepath"
+	"testing"
+
+	"speedmatrix/internal/synth"
+)
+
+// manyRuns stores n synthetic runs of the seed's size below a folder of the test; four of them have events of their own.
+func manyRuns(tb testing.TB, n int) string {
+	tb.Helper()
+	dir := tb.TempDir()
+	var own []string
+	for i, id := range synth.Identities(n) {
+		if i < 4 {
+			folder, err := synth.Store(dir, synth.Config{Seed: uint64(i + 1), Slow: 1 + 0.05*float64(i)}, id)
+			if err != nil {
+				tb.Fatal(err)
+			}
+			own = append(own, folder)
+			continue
+		}
+		if _, err := synth.Copy(dir, own[i%len(own)], id); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// BenchmarkCold builds a site of 40 runs of the seed's size without a cache; the figure to watch is the time a run.
+func BenchmarkCold(b *testing.B) {
+	const n = 40
+	c := buildConfig{results: manyRuns(b, n), templates: "../../templates", out: filepath.Join(b.TempDir(), "site")}
+	for b.Loop() {
+		if _, err := build(context.Background(), c, io.Discard); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N)/n, "ms/run")
+}
