@@ -86,6 +86,9 @@ var sizingWords = map[string]string{
 	"calibrated": "calibration on the server's token counts",
 }
 
+// ownTool begins the name of this project's measuring program.
+const ownTool = "speedmatrix"
+
 // version puts a "v" before a version that begins with a digit.
 func version(v string) string {
 	if v != "" && v[0] >= '0' && v[0] <= '9' {
@@ -108,9 +111,9 @@ func withoutOverrides(f event.Facts) event.Facts {
 	return out
 }
 
-// reproduce gives the commands that take the run again, or nil when the run does not record its flags.
+// reproduce gives the commands that take the run again, or nil when the run does not record its flags or is another tool's.
 func reproduce(r *event.Run) []string {
-	if len(r.Tool.Flags) == 0 {
+	if len(r.Tool.Flags) == 0 || !strings.HasPrefix(r.Tool.Name, ownTool) {
 		return nil
 	}
 	var out []string

@@ -17,6 +17,7 @@ func Synthetic() summary.Run {
 		{Streams: 1, InstantP50US: 3.2, InstantP99US: 11.4, TTFTP50US: 4.1, TTFTP99US: 14.2, BetweenTokensUS: 0.2, RatePercent: 0.01, CPUPerTokenUS: 8.4, Clock: event.Kernel},
 		{Streams: 128, InstantP50US: 6.8, InstantP99US: 44, TTFTP50US: 7.9, TTFTP99US: 61, BetweenTokensUS: -0.4, RatePercent: -0.02, CPUPerTokenUS: 6.1, MergedShare: 0.004, Clock: event.Kernel},
 	}
+	run.Facts.Tool = event.Tool{Name: "speedmatrix measure", Version: "0.0.0", Method: 1, Flags: []string{"--url=http://localhost:8000/v1", "--contexts=8K,16K"}}
 	one := map[int]float64{}
 	for i := range run.Decode {
 		c := &run.Decode[i]
