@@ -27,7 +27,9 @@ type display struct {
 	run   event.Run
 	plan  plan.Plan
 
-	left    time.Duration // expected at the beginning
+	expect  map[plan.Step]time.Duration // what the plan expects of each pass
+	left    time.Duration               // expected of the passes that are not finished
+	passed  time.Duration               // expected of those that are
 	began   time.Time
 	seen    int64 // tokens at the last drawing
 	seenAt  time.Time
@@ -47,11 +49,15 @@ func (o *options) newDisplay(p process, t target, watch *load.Watch, run event.R
 	d := &display{
 		out: p.stdout, json: o.json, live: p.terminal && !o.quiet && !o.json, width: p.width, watch: watch,
 		run: run, plan: t.plan, began: time.Now(), stop: make(chan struct{}), queue: make(chan session.Finished, displayQueue),
+		expect: map[plan.Step]time.Duration{},
 	}
 	if o.quiet {
 		d.out = io.Discard
 	}
-	d.left = t.expectation().Duration
+	for i, e := range t.expectation().Steps {
+		d.expect[t.plan.Order[i]] = e.Duration
+		d.left += e.Duration
+	}
 	if !d.json {
 		fmt.Fprintf(d.out, "\n%s\n", rowHead)
 	}
@@ -92,6 +98,7 @@ const rowHead = "   cell       tok/s        TTFT    between  status"
 // row prints a finished pass, with the numbers that its page will have.
 func (d *display) row(f session.Finished) {
 	d.clear()
+	d.left, d.passed = d.left-d.expect[f.Step], d.passed+d.expect[f.Step]
 	c := passNumbers(d.run, f)
 	if d.json {
 		d.printJSON(f, c)
@@ -218,7 +225,38 @@ func (d *display) progress(phase load.Phase) string {
 		passed := time.Since(d.run.Started).Microseconds() - d.watch.WindowStart.Load()
 		text = fmt.Sprintf("%s %.0f/%.0f s", text, float64(max(0, passed))/1e6, float64(end-d.watch.WindowStart.Load())/1e6)
 	}
-	return text + ", " + unit.About(max(0, d.left-time.Since(d.began))) + " left"
+	return text + ", " + unit.About(d.timeLeft(time.Since(d.began))) + " left"
+}
+
+// timeLeft corrects what the plan expects of the passes to come by how the finished ones went: the plan counts the
+// whole probe phase, and may not know how fast the server reads prompts.
+func (d *display) timeLeft(gone time.Duration) time.Duration {
+	const least, most = 0.2, 10
+	if d.passed < time.Second {
+		return max(0, d.left-gone)
+	}
+	pace := min(most, max(least, gone.Seconds()/d.passed.Seconds()))
+	return time.Duration(float64(d.left) * pace)
+}
+
+// wrap breaks text at spaces so that no line is longer than width; longer words stay whole.
+func wrap(text string, width int) string {
+	var b strings.Builder
+	column := 0
+	for i, word := range strings.Fields(text) {
+		switch {
+		case i == 0:
+		case column+1+len(word) > width:
+			b.WriteString("\n  ")
+			column = 2
+		default:
+			b.WriteByte(' ')
+			column++
+		}
+		b.WriteString(word)
+		column += len(word)
+	}
+	return b.String()
 }
 
 // cut shortens text to n characters.

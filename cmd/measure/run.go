@@ -38,7 +38,12 @@ func runCommand(ctx context.Context, args []string, p process) error {
 		return err
 	}
 	if !o.quiet && !o.json {
-		fmt.Fprintf(p.stdout, "%s\n%s\n", t.describe(), t.plan.Short(t.expectation()))
+		for _, text := range []string{t.describe(), t.plan.Short(t.expectation())} {
+			if p.terminal {
+				text = wrap(text, p.width())
+			}
+			fmt.Fprintln(p.stdout, text)
+		}
 	}
 	t.printNotes(p.stderr)
 	if err := o.ask(t, p); err != nil {
