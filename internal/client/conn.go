@@ -174,6 +174,7 @@ func (x *exchange) begin() {
 		StartUS: x.start / 1000, ConnectUS: connectUS, Clock: event.Process,
 		AskedTokens: int32(x.req.MaxTokens), PromptSHA: x.p.prompt,
 	}}
+	x.cn.meter = meter{live: x.live}
 	s := &x.cn.stream
 	s.reset(x.req.MaxTokens)
 	s.sink = x.arrived

@@ -10,31 +10,39 @@ const (
 )
 
 // tail keeps the end of a generated text, at least loopWindow characters of it, in bounded memory.
-type tail struct{ b []byte }
-
-// tailKeep is the bytes of loopWindow characters at most.
-const tailKeep = loopWindow * utf8.UTFMax
+type tail struct {
+	b     []byte
+	limit int // bytes at which it is cut back
+}
 
 func (t *tail) add(text []byte) {
-	if len(text) > tailKeep {
-		text = text[len(text)-tailKeep:]
-	}
-	if len(t.b)+len(text) > 2*tailKeep {
-		t.b = t.b[:copy(t.b, t.b[len(t.b)-tailKeep:])]
+	if len(t.b)+len(text) > t.limit {
+		t.b = append(t.b[:copy(t.b, lastRunes(t.b))], lastRunes(text)...)
+		t.limit = max(2*loopWindow, 2*len(t.b))
+		return
 	}
 	t.b = append(t.b, text...)
 }
 
-// looped reports whether the last loopWindow characters (the whole text when it is shorter) are one cycle
-// repeated exactly, loopCycles times or more.
-func (t *tail) looped() bool {
-	b := t.b
+func (t *tail) reset() { *t = tail{b: t.b[:0]} }
+
+// lastRunes returns the last loopWindow characters of b.
+func lastRunes(b []byte) []byte {
+	if len(b) <= loopWindow {
+		return b
+	}
 	start := len(b)
 	for n := 0; n < loopWindow && start > 0; n++ {
 		_, size := utf8.DecodeLastRune(b[:start])
 		start -= size
 	}
-	text := []rune(string(b[start:]))
+	return b[start:]
+}
+
+// looped reports whether the last loopWindow characters (the whole text when it is shorter) are one cycle
+// repeated exactly, loopCycles times or more.
+func (t *tail) looped() bool {
+	text := []rune(string(lastRunes(t.b)))
 	if len(text) < loopLeast {
 		return false
 	}

@@ -28,12 +28,13 @@ type recorder struct {
 }
 
 func (r *recorder) reset(expect int) {
+	r.tail.reset()
 	*r = recorder{
-		us: r.us[:0], chars: r.chars[:0], grown: r.grown[:0], tail: tail{r.tail.b[:0]},
+		us: r.us[:0], chars: r.chars[:0], grown: r.grown[:0], tail: r.tail,
 		counted: -1, prompt: -1, cached: -1, visibleUS: -1,
 	}
 	// Room for the whole answer up to a size that 10,000 streams can afford; longer ones double it.
-	expect = min(max(expect, 16), 1024)
+	expect = min(max(expect, 16), 512)
 	r.us, r.chars, r.grown = slices.Grow(r.us, expect), slices.Grow(r.chars, expect), slices.Grow(r.grown, expect)
 }
 

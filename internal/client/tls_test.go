@@ -81,6 +81,29 @@ func TestTLS(t *testing.T) {
 	check("HTTP/2", true, clock)
 }
 
+// A stream that goes on for longer than the time-out is not cut by it, whatever its transport writes meanwhile.
+func TestLongerThanTheTimeout(t *testing.T) {
+	for _, http2 := range []bool{false, true} {
+		srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			for i := range 20 {
+				io.WriteString(w, content(strings.Repeat("x", 100_000))) // makes HTTP/2 update its windows
+				w.(http.Flusher).Flush()
+				time.Sleep(time.Duration(i%2) * 150 * ms)
+			}
+			io.WriteString(w, finish("length")+done)
+		}))
+		srv.EnableHTTP2 = http2
+		srv.StartTLS()
+		cn := open(t, client.Config{BaseURL: srv.URL, Insecure: true, Timeout: time.Second})
+		if got := answer(cn.Do(t.Context(), client.Request{}, nil), false); got != timeless(twenty) {
+			t.Errorf("HTTP/2 %v: %s", http2, got)
+		}
+		cn.Close()
+		srv.Close()
+	}
+}
+
 func TestTLSTrust(t *testing.T) {
 	srv := secure(t, false)
 	try := func(cfg client.Config) string {

@@ -11,8 +11,8 @@ import (
 	"speedmatrix/internal/event"
 )
 
-// readSize is the size of a connection's read buffer, in bytes: some 80 usual events.
-const readSize = 16 << 10
+// readSize is the size of a connection's read buffer, in bytes: some 40 usual events.
+const readSize = 8 << 10
 
 // http1 speaks HTTP/1.1 on a connection.
 type http1 struct {
@@ -62,8 +62,10 @@ func (t *http1) readTail() bool {
 
 func (t *http1) send(_ context.Context, p *prepared) error {
 	t.pending = false
-	_, err := t.conn.Write(p.wire)
-	return err
+	if _, err := t.conn.Write(p.wire); err != nil {
+		return err
+	}
+	return t.w.SetWriteDeadline(time.Time{}) // TLS may have to write while it reads, at any time
 }
 
 func (t *http1) head() (head, error) {
@@ -172,7 +174,8 @@ func (t *http1) ended(err error) error {
 
 func (t *http1) finish() bool {
 	t.pending = !t.body.done()
-	return !t.close1 && t.body.state != frameClose
+	unasked := t.body.done() && len(t.body.in) > 0
+	return !t.close1 && t.body.state != frameClose && !unasked
 }
 
 func (t *http1) close() error {

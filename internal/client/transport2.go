@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"time"
 
 	"golang.org/x/net/http2"
 
@@ -58,7 +59,7 @@ func (t *http2conn) send(ctx context.Context, p *prepared) error {
 		r.Header.Add(h[0], h[1])
 	}
 	t.request = r
-	return nil
+	return t.w.SetWriteDeadline(time.Time{}) // HTTP/2 writes while it reads; a peer that takes nothing says nothing
 }
 
 func (t *http2conn) head() (head, error) {
