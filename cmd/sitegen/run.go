@@ -46,6 +46,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	switch name {
 	case "build":
 		return buildCommand(ctx, rest, stdout, stderr)
+	case "check":
+		return checkCommand(ctx, rest, stdout, stderr)
 	case "serve":
 		return serveCommand(ctx, rest, stdout, stderr)
 	case "version":
