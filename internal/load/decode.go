@@ -29,11 +29,11 @@ type pass struct {
 	sampler *sampler
 	warm    atomic.Bool // the window has not opened yet
 
-	began    time.Time // all streams were let go
-	lastGood time.Time // a stream was last seen without a failure
-	cancel   context.CancelFunc
-	wg       sync.WaitGroup
-	fatal    chan error // the first error that no further request can mend
+	began  time.Time // all streams were let go
+	silent silence
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+	fatal  chan error // the first error that no further request can mend
 }
 
 // Decode runs one pass of a decode cell. The result of an interrupted context has Stop Interrupted, with what
@@ -87,14 +87,16 @@ func (l *Loader) newPass(ctx context.Context, cell Cell) (*pass, error) {
 	for i, conn := range conns {
 		live := &client.Live{Lag: lag}
 		p.lives = append(p.lives, live)
-		p.streams = append(p.streams, &stream{index: i, cell: cell, conn: conn, live: live})
+		s := &stream{index: i, cell: cell, conn: conn, live: live}
+		s.mute.Store(-1)
+		p.streams = append(p.streams, s)
 	}
 	l.cfg.Watch.lives.Store(&p.lives)
 	p.sampler = l.startSampler(ctx, cell, p.lives)
 	streamsCtx, cancel := context.WithCancel(ctx)
 	p.cancel = func() { cancel(); supply.end() }
 	p.began = time.Now()
-	p.lastGood = p.began
+	p.silent = silence{heard: p.began, up: p.began, limit: l.timeout(cell.Context, cell.Concurrency-1) + goneAfter}
 	for i, s := range p.streams {
 		p.wg.Go(func() {
 			s.run(streamsCtx, func(ctx context.Context, n int) (order, error) { return supply.next(ctx, i, n) }, &p.warm, p.fail)
@@ -103,23 +105,25 @@ func (l *Loader) newPass(ctx context.Context, cell Cell) (*pass, error) {
 	return p, nil
 }
 
-// openAll opens n connections, openAtOnce at a time.
+// openAll opens n connections, openAtOnce at a time. The first that cannot be opened ends it.
 func (l *Loader) openAll(ctx context.Context, n int) ([]*client.Conn, error) {
-	conns, errs := make([]*client.Conn, n), make([]error, n)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	conns := make([]*client.Conn, n)
 	slots := make(chan struct{}, openAtOnce)
 	var wg sync.WaitGroup
 	for i := range n {
 		slots <- struct{}{}
 		wg.Go(func() {
-			conns[i], errs[i] = l.open(ctx)
+			var err error
+			if conns[i], err = l.open(ctx); err != nil {
+				cancel(err)
+			}
 			<-slots
 		})
 	}
 	wg.Wait()
-	for _, err := range errs {
-		if err == nil {
-			continue
-		}
+	if err := context.Cause(ctx); err != nil {
 		for _, c := range conns {
 			if c != nil {
 				_ = c.Close()
@@ -160,7 +164,7 @@ func (p *pass) run(ctx context.Context) (PassResult, error) {
 	if err != nil || ctx.Err() != nil {
 		return res, err
 	}
-	if err := p.waitWhileDown(ctx); err != nil {
+	if err := p.waitWhileAway(ctx); err != nil {
 		return res, err
 	}
 	if p.hopeless() {
@@ -247,8 +251,7 @@ func (p *pass) allBrought(before []int64) bool {
 	return true
 }
 
-// tick waits for d. It returns what a stream found fatal, or ErrServerGone when every stream has failed to
-// reach the server for goneAfter.
+// tick waits for d. It returns what a stream found fatal, or ErrServerGone when the server is.
 func (p *pass) tick(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -259,31 +262,31 @@ func (p *pass) tick(ctx context.Context, d time.Duration) error {
 		return err
 	case <-t.C:
 	}
-	for _, s := range p.streams {
-		if s.failures.Load() < 2 {
-			p.lastGood = time.Now()
-			return nil
-		}
-	}
-	if time.Since(p.lastGood) >= goneAfter {
-		return ErrServerGone
-	}
-	return nil
+	return p.silent.observe(time.Now(), p.reads(), p.allAway())
 }
 
-// allDown reports whether no stream can connect: the server is away, for a moment or for good.
-func (p *pass) allDown() bool {
+// reads counts what has been heard of the server on all streams.
+func (p *pass) reads() (n int64) {
+	for _, live := range p.lives {
+		n += live.Reads.Load()
+	}
+	return n
+}
+
+// allAway reports whether no stream gets any answer: the server is away, for a moment or for good.
+func (p *pass) allAway() bool {
 	for _, s := range p.streams {
-		if !s.down.Load() {
+		if !s.away() {
 			return false
 		}
 	}
 	return true
 }
 
-// waitWhileDown returns when a stream can connect again, or with ErrServerGone when none could for goneAfter.
-func (p *pass) waitWhileDown(ctx context.Context) error {
-	for p.allDown() && ctx.Err() == nil {
+// waitWhileAway returns when a stream hears of the server again, or with ErrServerGone when none does. A pass must not
+// end as if all were well while its server is away or hangs: whether it does, the next bytes tell or the time-out.
+func (p *pass) waitWhileAway(ctx context.Context) error {
+	for ctx.Err() == nil && (p.allAway() || time.Since(p.silent.heard) > hangsAfter) {
 		if err := p.tick(ctx, lookEvery); err != nil {
 			return err
 		}
@@ -291,10 +294,10 @@ func (p *pass) waitWhileDown(ctx context.Context) error {
 	return nil
 }
 
-// hopeless reports whether so many requests have failed that going on would only repeat it. A server that cannot
-// be reached at all is another matter: it may come back, and ErrServerGone tells when it does not.
+// hopeless reports whether so many requests have failed that going on would only repeat it. A server that does not
+// answer at all is another matter: it may come back, and ErrServerGone tells when it does not.
 func (p *pass) hopeless() bool {
-	if p.allDown() {
+	if p.allAway() {
 		return false
 	}
 	var sent, failed int

@@ -40,7 +40,7 @@ type Config struct {
 	Epoch  time.Time // the run's start, with its monotonic reading
 
 	// Prompt writes the prompt of a key: tokens long, with extra further tokens before the closing instruction.
-	// It is called from one goroutine at a time.
+	// It is called from one goroutine at a time. Errors that wrap ErrAway are waited out.
 	Prompt func(ctx context.Context, key prompt.Key, tokens, extra int) (prompt.Prompt, error)
 
 	// Reported is told how many tokens the server counted in a prompt of this context. It answers true when it
@@ -91,6 +91,7 @@ type PassResult struct {
 type Loader struct {
 	cfg      Config
 	row      row
+	stalled  bool                  // the latest scout or cold sample brought no bytes for the time-out
 	longest  map[int]time.Duration // longest cold prefill seen, by context
 	prefills float64               // best prefill rate seen, tokens a second
 }
@@ -109,9 +110,6 @@ func New(cfg Config) (*Loader, error) {
 	return &Loader{cfg: cfg, longest: map[int]time.Duration{}, prefills: cfg.PrefillTokS}, nil
 }
 
-// ErrServerGone is returned when no stream could reach the server for goneAfter.
-var ErrServerGone = errors.New("the server is gone")
-
 // RefusedError is returned when the server answers in a way that every further request would meet too:
 // a refused key, an unknown model.
 type RefusedError struct {
@@ -122,9 +120,6 @@ type RefusedError struct {
 func (e *RefusedError) Error() string {
 	return fmt.Sprintf("the server refuses (%s): %s", e.Outcome, e.Message)
 }
-
-// goneAfter is how long every stream may fail to connect before the run gives up on the server.
-const goneAfter = 10 * time.Second
 
 // now is microseconds since the run's epoch, monotonic.
 func (l *Loader) now() int64 { return time.Since(l.cfg.Epoch).Microseconds() }

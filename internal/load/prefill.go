@@ -61,28 +61,30 @@ func (l *Loader) Prefill(ctx context.Context, cell Cell) (PassResult, error) {
 func (l *Loader) coldSamples(ctx context.Context, s *stream, cell Cell) error {
 	began := time.Now()
 	limit := plan.PrefillSamples * (1 + triesPerSample)
+	var last *event.Request
 	for ordinal, good := 0, 0; good < plan.PrefillSamples && ordinal < limit && ctx.Err() == nil; ordinal++ {
 		if ordinal > 0 && time.Since(began) >= plan.PrefillBudget {
 			return nil
 		}
-		p, err := l.cfg.Prompt(ctx, prompt.ColdKey(cell.Context, cell.Repeat, ordinal), cell.Context, 0)
+		p, err := l.prompt(ctx, prompt.ColdKey(cell.Context, cell.Repeat, ordinal), cell.Context, 0)
 		if err != nil {
 			return err
 		}
 		o := l.prepare(p, plan.PrefillOutputTokens, cell)
 		o.req.ID = requestID(cell, 0, ordinal)
-		res := s.do(ctx, o)
+		res, err := l.single(ctx, s, o, cell.Context, last)
 		if ctx.Err() != nil {
 			return nil
 		}
+		if err != nil {
+			return err
+		}
+		last = &res.Record
 		res.Record.Ordinal = int32(ordinal)
 		res.Record.Void = res.Record.CachedTokens != nil && *res.Record.CachedTokens > voidCached
 		s.results = append(s.results, res)
 		if err := refusal(res); err != nil {
 			return err
-		}
-		if res.Record.Outcome == event.Unreachable {
-			return ErrServerGone
 		}
 		if !res.Record.Outcome.Failed() && !res.Record.Void && len(res.Record.ChunkUS) > 0 {
 			good++

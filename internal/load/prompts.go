@@ -42,7 +42,7 @@ func (l *Loader) owner(stream int) int {
 // taken off the tokens asked for: a staggered first request does the same work as a full one.
 func (l *Loader) order(ctx context.Context, cell Cell, stream, ordinal, extra int) (order, error) {
 	key := prompt.DecodeKey(l.cfg.Prompts, cell.Context, cell.Index, cell.Repeat, stream, ordinal)
-	p, err := l.cfg.Prompt(ctx, key, cell.Context, extra)
+	p, err := l.prompt(ctx, key, cell.Context, extra)
 	if err != nil {
 		return order{}, err
 	}
@@ -97,6 +97,7 @@ func (l *Loader) scout(ctx context.Context, cell Cell) ([]client.Result, error) 
 	}
 	s := &stream{cell: cell, conn: conn, live: &client.Live{}}
 	defer func() { _ = s.conn.Close() }()
+	var last *event.Request
 	for n := 0; n < len(fresh); n++ {
 		i := fresh[n]
 		o, err := l.order(ctx, cell, i, 0, 0)
@@ -105,17 +106,22 @@ func (l *Loader) scout(ctx context.Context, cell Cell) ([]client.Result, error) 
 		}
 		o = order{req: l.cfg.Client.Prepare(oneToken(o.req)), sha: o.sha}
 		s.index = i
-		res := s.do(ctx, o)
+		res, err := l.single(ctx, s, o, cell.Context, last)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
+		if err != nil {
+			return nil, err
+		}
+		last = &res.Record
 		res.Record.Stage = event.Scout
 		s.results = append(s.results, res)
 		if err := refusal(res); err != nil {
 			return nil, err
 		}
 		if res.Record.Outcome == event.Unreachable {
-			return nil, ErrServerGone
+			n-- // it was not sent: the server is away
+			continue
 		}
 		if l.reported(cell.Context, res.Record) {
 			n-- // the prompt just sent was of another length than those to come: send the corrected one
@@ -150,19 +156,3 @@ func (l *Loader) learn(context int, r event.Request) {
 		l.prefills = max(l.prefills, float64(*r.PromptTokens)/took.Seconds())
 	}
 }
-
-// open opens a connection; its failure means that the server cannot be reached.
-func (l *Loader) open(ctx context.Context) (*client.Conn, error) {
-	conn, err := l.cfg.Client.Open(ctx)
-	if err != nil && ctx.Err() == nil {
-		return nil, &goneError{err}
-	}
-	return conn, err
-}
-
-// goneError is ErrServerGone with the reason of the last try.
-type goneError struct{ err error }
-
-func (e *goneError) Error() string        { return ErrServerGone.Error() + ": " + e.err.Error() }
-func (e *goneError) Unwrap() error        { return e.err }
-func (e *goneError) Is(target error) bool { return target == ErrServerGone }

@@ -27,7 +27,7 @@ type stream struct {
 	failures atomic.Int32 // failed requests in a row
 	failed   atomic.Int32 // failed requests in all
 	sent     atomic.Int32
-	down     atomic.Bool // the latest request could not connect
+	mute     atomic.Int64 // reads so far, when the latest request ended without any answer; -1: it had one
 }
 
 // Waits after a failed request before the next takes its place: doubled each time, so that a server that is
@@ -52,7 +52,7 @@ func (s *stream) run(ctx context.Context, next func(ctx context.Context, ordinal
 		res := s.do(ctx, o)
 		res.Record.Ordinal = int32(ordinal)
 		s.results = append(s.results, res)
-		s.down.Store(res.Record.Outcome == event.Unreachable)
+		s.note(res.Record)
 		if !res.Record.Outcome.Failed() {
 			s.failures.Store(0)
 			continue
@@ -71,6 +71,18 @@ func (s *stream) run(ctx context.Context, next func(ctx context.Context, ordinal
 		}
 	}
 }
+
+// note remembers whether a request ended without an answer.
+func (s *stream) note(r event.Request) {
+	if r.Outcome.Failed() && r.HTTPStatus == nil {
+		s.mute.Store(s.live.Reads.Load())
+	} else {
+		s.mute.Store(-1)
+	}
+}
+
+// away reports whether the stream's latest request failed without an answer and nothing has come since.
+func (s *stream) away() bool { return s.mute.Load() == s.live.Reads.Load() }
 
 // do sends one request, cuttable by cut.
 func (s *stream) do(ctx context.Context, o order) client.Result {

@@ -4,6 +4,8 @@ package simtest
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"testing"
@@ -24,14 +26,15 @@ type Rig struct {
 	Truth  *simengine.Recorder
 	Epoch  time.Time
 	Stop   context.CancelFunc // ends the engine, as a server that dies
+	Net    *Network           // what is between the two
 }
 
 // New starts an engine and makes a loader for it. change may alter the engine's options and the loader's
 // configuration, which begin as 10 s windows of 1,024 output tokens, prompts per stream, staggered.
 func New(t testing.TB, change func(*simengine.Options, *load.Config)) *Rig {
 	t.Helper()
-	r := &Rig{Truth: &simengine.Recorder{}, Epoch: time.Now()}
-	opt := simengine.Options{Truth: r.Truth.Add, Seed: 1}
+	r := &Rig{Truth: &simengine.Recorder{}, Epoch: time.Now(), Net: newNetwork()}
+	opt := simengine.Options{Truth: r.Truth.Add, Seed: 1, PlainWait: true}
 	cfg := load.Config{
 		Epoch: r.Epoch, Duration: 10 * time.Second, OutputTokens: 1024,
 		Prompts: event.PerStream, Start: event.Staggered, Seed: 1, Timeout: time.Minute,
@@ -57,7 +60,8 @@ func (r *Rig) serve(t testing.TB, opt simengine.Options) dialer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener, dial := simengine.Pipe()
+	pipe, dial := simengine.Pipe()
+	listener := &listener{Listener: pipe, net: r.Net}
 	ctx, cancel := context.WithCancel(t.Context())
 	r.Stop = cancel
 	served := make(chan struct{})
@@ -71,7 +75,7 @@ func (r *Rig) serve(t testing.TB, opt simengine.Options) dialer {
 		cancel()
 		<-served
 	})
-	return dial
+	return r.Net.dialer(dial)
 }
 
 // connect makes client, gauges, prompts and loader.
@@ -88,12 +92,19 @@ func (r *Rig) connect(t testing.TB, cfg load.Config, dial dialer) {
 			return load.Gauges{Running: g.Running, Waiting: g.Waiting, KVUsage: g.KVUsage}, err
 		}
 	}
-	writer, err := prompt.NewTokenized(t.Context(), 1, r.Server.Count)
+	count := func(ctx context.Context, text string) (int, error) {
+		n, err := r.Server.Count(ctx, text)
+		if away := new(probe.UnreachableError); errors.As(err, &away) {
+			err = fmt.Errorf("%w: %w", load.ErrAway, err)
+		}
+		return n, err
+	}
+	writer, err := prompt.NewTokenized(t.Context(), 1, count)
 	if err != nil {
 		t.Fatal(err)
 	}
 	cfg.Prompt = writer.Text
-	cfg.Client, err = client.New(client.Config{BaseURL: "http://engine/v1", Model: r.Server.Model, Epoch: r.Epoch, Dial: dial})
+	cfg.Client, err = client.New(client.Config{BaseURL: "http://engine/v1", Model: r.Server.Model, Epoch: r.Epoch, Dial: r.Net.counted(dial)})
 	if err != nil {
 		t.Fatal(err)
 	}
