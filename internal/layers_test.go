@@ -31,12 +31,12 @@ var layers = map[string]layer{
 
 	// Measuring: what to do, what to send, how to send it, when, and what the server says of itself.
 	"internal/redact":    {deny: "clock net net/http"},
-	"internal/plan":      {allow: "event", deny: "clock os net net/http"},
+	"internal/plan":      {allow: "event metric", deny: "clock os net net/http"},
 	"internal/prompt":    {allow: "event", deny: "clock os net net/http"},
 	"internal/client":    {allow: "event sse"},
 	"internal/health":    {allow: "event", deny: "os net net/http"},
 	"internal/calibrate": {allow: "event client health simengine stat", deny: "net net/http"},
-	"internal/load":      {allow: "event plan prompt client stat", deny: "os net/http"},
+	"internal/load":      {allow: "event metric plan prompt client stat", deny: "os net/http"},
 	"internal/simtest":   {allow: "event load client probe prompt simengine"}, // for tests of load, session and cmd
 	"internal/session":   {allow: "event plan load eventlog", deny: "os net net/http"},
 	"internal/probe":     {allow: "event redact"},

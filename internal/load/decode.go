@@ -8,11 +8,12 @@ import (
 
 	"speedmatrix/internal/client"
 	"speedmatrix/internal/event"
+	"speedmatrix/internal/metric"
 )
 
 const (
 	lookEvery       = 100 * time.Millisecond // how often the coordinator looks at the streams
-	streamTokens    = 100                    // a window brings at least these of every stream …
+	streamTokens    = metric.MinWindowTokens // a window brings at least these of every stream …
 	longestWindow   = 4                      // … or ends after this many times the asked duration
 	extensionPoll   = 20 * time.Millisecond
 	openAtOnce      = 32 // connections opened at the same time
@@ -357,12 +358,17 @@ func (p *pass) collect(res *PassResult, scouts []client.Result) {
 		all = append(all, s.results...)
 	}
 	settleCutStreams(all)
-	res.Failed = failed >= 2 && failed*100 > sent
+	res.Failed = tooManyFailed(failed, sent)
 	res.Dropped = dropped(all)
 	res.Requests = make([]event.Request, len(all))
 	for i := range all {
 		res.Requests[i] = all[i].Record
 	}
+}
+
+// tooManyFailed reports whether a cell is failed: one failed request is always forgiven, more up to a share.
+func tooManyFailed(failed, sent int) bool {
+	return failed >= 2 && float64(failed) > metric.MaxFailedShare*float64(sent)
 }
 
 // stageOf is the stage in which a request that started at us began.

@@ -50,7 +50,7 @@ func (l *Loader) Prefill(ctx context.Context, cell Cell) (PassResult, error) {
 	}
 	res.Dropped = dropped(s.results)
 	good, failed := count(res.Requests)
-	res.Failed = failed >= 2 && failed*100 > len(res.Requests)
+	res.Failed = tooManyFailed(failed, len(res.Requests))
 	if good == 0 && err == nil && ctx.Err() == nil && failed == 0 {
 		res.Status, res.Reason = event.Unready, "no cold sample brought a token"
 	}

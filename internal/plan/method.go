@@ -1,17 +1,21 @@
 package plan
 
-import "time"
+import (
+	"time"
+
+	"speedmatrix/internal/metric"
+)
 
 // Figures of the measuring method that both the plan's estimate and the load generator go by.
 const (
-	PrefillSamples      = 3                // cold requests of a prefill row, each a new prompt
-	PrefillBudget       = 60 * time.Second // no further cold sample of a row once this much is spent on it
-	PrefillOutputTokens = 16               // output asked of a cold sample: enough for engines that hold the first tokens back
+	PrefillSamples      = metric.MinPrefillSamples // cold requests of a prefill row, each a new prompt
+	PrefillBudget       = 60 * time.Second         // no further cold sample of a row once this much is spent on it
+	PrefillOutputTokens = 16                       // output asked of a cold sample: enough for engines that hold the first tokens back
 
-	ScoutOutputTokens = 1                // output asked of a scout
-	ReadyFor          = 3 * time.Second  // how long readiness must hold before the window opens
-	ProbeRestarts     = 6                // restarts that a decode cell needs, of its window and its probe phase together
-	ProbeBudget       = 15 * time.Second // the probe phase is over after this
+	ScoutOutputTokens = 1                  // output asked of a scout
+	ReadyFor          = 3 * time.Second    // how long readiness must hold before the window opens
+	ProbeRestarts     = metric.MinRestarts // restarts that a decode cell needs, of its window and its probe phase together
+	ProbeBudget       = 15 * time.Second   // the probe phase is over after this
 )
 
 // PresetInferenceBench is the --preset for comparing with pages made by llm-inference-bench. It sets shared
