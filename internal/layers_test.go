@@ -35,6 +35,7 @@ var layers = map[string]layer{
 	"internal/prompt":    {allow: "event", deny: "clock os net net/http"},
 	"internal/client":    {allow: "event sse"},
 	"internal/health":    {allow: "event", deny: "os net net/http"},
+	"internal/bench":     {}, // only its tests have code
 	"internal/calibrate": {allow: "event client health simengine stat", deny: "net net/http"},
 	"internal/load":      {allow: "event metric plan prompt client stat", deny: "os net/http"},
 	"internal/simtest":   {allow: "event load client probe prompt simengine"}, // for tests of load, session and cmd
@@ -63,10 +64,11 @@ var layers = map[string]layer{
 	"internal/ggufgen":       {deny: "clock net net/http os"},
 	"internal/synth":         {allow: "event eventlog", deny: "clock net net/http"},
 
-	"cmd/measure":    {allow: "event plan prompt client load health calibrate session probe redact eventlog simengine stat unit metric summary textview"},
-	"cmd/sitegen":    {allow: "event eventlog check redact metric summary unit page chart site textview templates"},
-	"tests/ggufgen":  {allow: "ggufgen"},
-	"tests/programs": {},
+	"cmd/measure":      {allow: "event plan prompt client load health calibrate session probe redact eventlog simengine stat unit metric summary textview"},
+	"cmd/sitegen":      {allow: "event eventlog check redact metric summary unit page chart site textview templates"},
+	"tests/ggufgen":    {allow: "ggufgen"},
+	"tests/programs":   {},
+	"tests/instrument": {},
 }
 
 // owners says which packages may import a module from outside the standard library. One not listed is refused.
