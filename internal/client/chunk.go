@@ -10,6 +10,9 @@ type chunk struct {
 	finish  string // the server's finish reason, "" before
 	last    bool   // nothing follows (Ollama's done)
 
+	// Where text stands in the event, set by scanners when it is one string without escapes; textEnd is 0 otherwise.
+	textAt, textEnd int
+
 	prompt int32 // tokens of the prompt
 	cached int32 // of these, from the prefix cache
 	output int32 // tokens made so far

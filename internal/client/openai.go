@@ -138,6 +138,9 @@ func (s *scanner) generated(c *chunk, visible bool) bool {
 		return ok
 	}
 	c.visible = visible
+	if end := s.i - 1; s.plain {
+		c.textAt, c.textEnd = end-len(text), end
+	}
 	return ok && before == 0
 }
 

@@ -9,8 +9,9 @@ import (
 // on anything that is wrong or merely unusual, and the caller then gives the whole event to encoding/json, which
 // alone decides what is an error. What it accepts it must understand as encoding/json does (FuzzScan).
 type scanner struct {
-	b []byte
-	i int
+	b     []byte
+	i     int
+	plain bool // the latest text had no escapes
 }
 
 // maxDepth is how deep the scanner follows values that it skips.
@@ -135,7 +136,7 @@ func (s *scanner) text(dst []byte) ([]byte, bool) {
 	if !ok || !utf8.Valid(raw) {
 		return dst, false
 	}
-	if plain {
+	if s.plain = plain; plain {
 		return append(dst, raw...), true
 	}
 	return unescape(dst, raw)

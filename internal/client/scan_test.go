@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 )
 
@@ -64,6 +65,68 @@ func FuzzScan(f *testing.F) {
 			}
 		}
 	})
+}
+
+// FuzzTemplate demands of an event that has the form of the one before that it is understood as encoding/json does.
+func FuzzTemplate(f *testing.F) {
+	all := seeds()
+	for i, s := range all {
+		f.Add([]byte(s), []byte(all[(i+1)%len(all)]))
+		f.Add([]byte(s), []byte(s))
+	}
+	f.Add([]byte(`{"choices":[{"delta":{"content":"a"}}]}`), []byte(`{"choices":[{"delta":{"content":"a\"}}]}`))
+	f.Add([]byte(`{"choices":[{"delta":{"content":"a"}}]}`), []byte(`{"choices":[{"delta":{"content":"b","content":"a"}}]}`))
+	f.Add([]byte(`{"choices":[{"delta":{"content":"aaa"}}]}`), []byte(`{"choices":[{"delta":{"content":""}}]}`))
+	f.Fuzz(func(t *testing.T, before, data []byte) {
+		for _, d := range []dialect{chat(), ollama()} {
+			var form template
+			var learned, fast, slow chunk
+			learned.reset()
+			fast.reset()
+			slow.reset()
+			if d.scan(before, &learned) {
+				form.learn(before, &learned)
+			}
+			if !form.match(data, &fast) {
+				continue
+			}
+			if err := d.decode(data, &slow); err != nil {
+				t.Fatalf("%q matched the form of %q, but is refused: %v", data, before, err)
+			}
+			if !bytes.Equal(fast.text, slow.text) || summary(fast) != summary(slow) {
+				t.Fatalf("%q by the form of %q:\n got %q %+v\nwant %q %+v", data, before, fast.text, summary(fast), slow.text, summary(slow))
+			}
+		}
+	})
+}
+
+func TestTemplate(t *testing.T) {
+	var form template
+	var c chunk
+	check := func(data, text string, want bool) {
+		t.Helper()
+		c.reset()
+		if got := form.match([]byte(data), &c); got != want || want && string(c.text) != text {
+			t.Errorf("%s: matches %v with text %q, want %v with %q", data, got, c.text, want, text)
+		}
+		c.reset()
+		if !scanOpenAI([]byte(data), &c) {
+			t.Errorf("%s is not scanned", data)
+		}
+		form.learn([]byte(data), &c)
+	}
+	event := func(text string) string {
+		return `{"id":"c","choices":[{"delta":{"content":"` + text + `"},"finish_reason":null}]}`
+	}
+	check(event("a"), "", false)
+	check(event("bcd"), "bcd", true)
+	check(event("é"), "é", true)
+	check(event(""), "", true)
+	check(event(`\n`), "", false)
+	check(event("e"), "e", true) // the form outlives an event of another
+	check(`{"choices":[],"usage":{"completion_tokens":2}}`, "", false)
+	check(strings.Replace(event("e"), `"c"`, `"d"`, 1), "", false)
+	check(strings.Replace(event("f"), `"c"`, `"d"`, 1), "f", true)
 }
 
 // facts is a chunk without its text, to be compared.

@@ -12,6 +12,7 @@ type stream struct {
 	dialect dialect
 	parser  sse.Parser
 	lines   lineParser
+	form    template
 	chunk   chunk
 	rec     recorder
 	sink    func(us, tokens int64) // told of each arrival at once
@@ -27,6 +28,7 @@ func (s *stream) reset(expect int) {
 	s.parser.Reset()
 	s.lines.reset()
 	s.rec.reset(expect)
+	s.form.reset()
 	if cap(s.chunk.text) > 1<<20 {
 		s.chunk.text = nil
 	}
@@ -113,13 +115,9 @@ func (s *stream) event(data []byte, us int64, kind []byte) {
 		return
 	}
 	c := &s.chunk
-	c.reset()
-	if !s.dialect.scan(data, c) {
-		c.reset()
-		if err := s.dialect.decode(data, c); err != nil && string(kind) != "error" {
-			s.failure = faultf(event.BadProtocol, "event is not a JSON object: %.100q", data)
-			return
-		}
+	if err := s.read(data, c); err != nil && string(kind) != "error" {
+		s.failure = faultf(event.BadProtocol, "event is not a JSON object: %.100q", data)
+		return
 	}
 	if string(kind) == "error" && !c.failed {
 		c.failed, c.message = true, bodyMessage(data)
@@ -140,6 +138,20 @@ func (s *stream) event(data []byte, us int64, kind []byte) {
 			s.failure = &fault{outcome: event.Stopped}
 		}
 	}
+}
+
+// read understands one event in the cheapest way that does.
+func (s *stream) read(data []byte, c *chunk) error {
+	c.reset()
+	if s.form.match(data, c) {
+		return nil
+	}
+	if s.dialect.scan(data, c) {
+		s.form.learn(data, c)
+		return nil
+	}
+	c.reset()
+	return s.dialect.decode(data, c)
 }
 
 // notAStream quotes the beginning of an answer that should have been a stream.
