@@ -49,10 +49,14 @@ var layers = map[string]layer{
 	"internal/metric":   {allow: "event stat", deny: "clock io os net net/http"},
 	"internal/summary":  {allow: "event metric stat", deny: "clock io os net net/http html/template text/template"},
 
+	// Many runs: comparing two, and keeping what was computed of each.
+	"internal/compare": {allow: "event summary", deny: "clock io os net net/http html/template text/template"},
+	"internal/pack":    {deny: "clock os net net/http"},
+
 	// Pages.
 	"internal/chart":    {allow: "event summary unit stat", deny: "clock os net net/http html/template"},
-	"internal/page":     {allow: "event metric summary unit stat chart", deny: "clock os net net/http html/template"},
-	"internal/site":     {allow: "page chart unit site/social", deny: "clock"},
+	"internal/page":     {allow: "event metric summary unit stat chart compare", deny: "clock os net net/http html/template"},
+	"internal/site":     {allow: "page chart unit pack site/social", deny: "clock"},
 	"internal/textview": {allow: "event eventlog metric summary unit stat", deny: "clock net net/http html/template"},
 
 	"internal/site/social": {allow: "page", deny: "clock os net net/http"},
@@ -65,7 +69,7 @@ var layers = map[string]layer{
 	"internal/synth":         {allow: "event eventlog", deny: "clock net net/http"},
 
 	"cmd/measure":      {allow: "event plan prompt client load health calibrate session probe redact eventlog simengine stat unit metric summary textview"},
-	"cmd/sitegen":      {allow: "event eventlog check redact metric summary unit page chart site textview templates"},
+	"cmd/sitegen":      {allow: "event eventlog check redact metric summary unit compare pack page chart site textview templates"},
 	"tests/ggufgen":    {allow: "ggufgen"},
 	"tests/programs":   {},
 	"tests/instrument": {},
