@@ -28,14 +28,20 @@ func (c *clock) arrival(now time.Time, stamp int64) (at, lag int64, ok bool) {
 		return mono, 0, false
 	}
 	wall := now.UnixNano()
-	offset := wall - mono
-	moved, limit := offset-c.offset, maxJump+int64(maxSlew*float64(mono-c.at))
-	jumped := c.known && (moved > limit || moved < -limit)
-	c.offset, c.at, c.known = offset, mono, true
+	jumped := c.jumped(now)
+	c.offset, c.at, c.known = wall-mono, mono, true
 	lag = wall - stamp
 	if jumped || lag < -maxJump || lag > maxLag {
 		return mono, 0, false
 	}
 	lag = max(lag, 0)
 	return mono - lag, lag, true
+}
+
+// jumped reports whether the wall clock moved against the monotonic one since the read before by more than a clock
+// may. A pause of this thread between the two readings of now looks the same, so ask twice.
+func (c *clock) jumped(now time.Time) bool {
+	mono := int64(now.Sub(c.epoch))
+	moved, limit := now.UnixNano()-mono-c.offset, maxJump+int64(maxSlew*float64(mono-c.at))
+	return c.known && (moved > limit || moved < -limit)
 }

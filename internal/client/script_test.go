@@ -210,6 +210,8 @@ type splitConn struct {
 func (c *splitConn) Write(p []byte) (int, error) { return len(p), nil }
 func (c *splitConn) Close() error                { return nil }
 
+func (c *splitConn) SetWriteDeadline(time.Time) error { return nil }
+
 func (c *splitConn) SetDeadline(t time.Time) error { return c.SetReadDeadline(t) }
 func (c *splitConn) SetReadDeadline(t time.Time) error {
 	c.deadline = t

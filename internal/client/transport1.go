@@ -179,9 +179,8 @@ func (t *http1) finish() bool {
 }
 
 func (t *http1) close() error {
-	if t.conn != net.Conn(t.w) {
-		// The close notice of TLS must not wait for a peer that reads nothing.
-		_ = t.w.SetDeadline(time.Now().Add(maxTail))
+	if t.w.cutOff.Load() {
+		return t.w.Close() // at once: TLS would still want to say goodbye
 	}
 	return t.conn.Close()
 }

@@ -116,7 +116,11 @@ func (w *wire) receive(p []byte) (n int, stamp int64, err error) {
 }
 
 func (w *wire) stamp(kernel int64) {
-	at, lag, ok := w.clock.arrival(time.Now(), kernel)
+	now := time.Now()
+	if kernel != 0 && w.clock.jumped(now) {
+		now = time.Now()
+	}
+	at, lag, ok := w.clock.arrival(now, kernel)
 	w.at.Store(at)
 	w.lag.Store(lag)
 	w.stamped.Store(ok)
