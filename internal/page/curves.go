@@ -3,6 +3,7 @@ package page
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strconv"
 
 	"speedmatrix/internal/summary"
@@ -123,23 +124,33 @@ func newTimeline(t *summary.Timeline) *timelineData {
 	if t == nil || t.BinUS <= 0 || len(t.TokS) == 0 || t.WindowEndUS <= t.WindowStartUS {
 		return nil
 	}
-	merge := (len(t.TokS) + maxBins - 1) / maxBins
+	bins := wholeBins(t)
+	merge := (len(bins) + maxBins - 1) / maxBins
 	d := &timelineData{
 		BinS: float64(t.BinUS) * float64(merge) / 1e6, FromS: seconds(t.StartUS - t.WindowStartUS),
 		WindowS: seconds(t.WindowEndUS - t.WindowStartUS),
 	}
-	for i := 0; i < len(t.TokS); i += merge {
-		bins := t.TokS[i:min(i+merge, len(t.TokS))]
+	for part := range slices.Chunk(bins, merge) {
 		var sum float64
-		for _, v := range bins {
+		for _, v := range part {
 			if !finite(v) {
 				return nil
 			}
 			sum += v
 		}
-		d.TokS = append(d.TokS, digits4(sum/float64(len(bins))))
+		d.TokS = append(d.TokS, digits4(sum/float64(len(part))))
 	}
 	return d
+}
+
+// wholeBins drops the last bin where it reaches beyond the window: the load was taken off somewhere within it, so that its
+// rate would look like a drop of the server.
+func wholeBins(t *summary.Timeline) []float64 {
+	last := len(t.TokS) - 1
+	if last > 0 && t.StartUS+int64(last+1)*t.BinUS > t.WindowEndUS {
+		return t.TokS[:last]
+	}
+	return t.TokS
 }
 
 func newStrip(c *summary.Cell) (stripData, bool) {

@@ -12,6 +12,7 @@ import (
 type FactTable struct {
 	ID    string // anchor
 	Title string
+	Wide  bool // a block of its own width
 	Facts []Fact
 }
 
@@ -151,8 +152,8 @@ func factTables(r *event.Run) []FactTable {
 	}
 	run := slices.Concat(model, methodFacts(r), facts("server", withoutOverrides(r.Server), serverNames, r.Sources))
 	all := []FactTable{
-		{"hardware", "Hardware", hardware}, {"engine", "Engine", engine}, {"run", "Run", run},
-		{"host", "Host that measured", facts("host", r.Host, hostNames, r.Sources)},
+		{"hardware", "Hardware", false, hardware}, {"engine", "Engine", false, engine}, {"run", "Run", true, run},
+		{"host", "Host that measured", true, facts("host", r.Host, hostNames, r.Sources)},
 	}
 	return slices.DeleteFunc(all, func(t FactTable) bool { return len(t.Facts) == 0 })
 }

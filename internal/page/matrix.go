@@ -47,11 +47,12 @@ func newBars(cells []summary.Cell) []Bar {
 
 // Matrix is the decode table: rows are context lengths, columns are simultaneous requests.
 type Matrix struct {
-	Columns   []Value
-	Rows      []MatrixRow
-	Kind      string   // the TTFT kind of all cells, in words; "" when they differ or there is none
-	Footnotes []string // states that occur, then what TTFT includes
-	Low, High Value    // ends of the colour scale
+	Columns    []Value
+	Rows       []MatrixRow
+	Kind       string   // the TTFT kind of the cells that name none, in words; "" when there is none
+	OtherKinds string   // the kinds that cells name, explained
+	Footnotes  []string // states that occur, then what TTFT includes
+	Low, High  Value    // ends of the colour scale
 }
 
 // MatrixRow is one context.
@@ -68,7 +69,7 @@ type MatrixCell struct {
 	Shown   bool // it has a rate
 	TokS    Value
 	TTFT    Value
-	Kind    string // the TTFT kind, when not that of the whole matrix
+	Kind    string // the TTFT kind, when not that of most cells
 	Heat    string // class "h0" to "h8", "" without a rate
 	Marks   int    // warnings
 }
@@ -81,7 +82,7 @@ func newMatrix(cells []summary.Cell) Matrix {
 	var columns []int
 	var contexts []string
 	low, high := math.Inf(1), 0.0
-	kinds := map[summary.TTFTKind]bool{}
+	kinds := map[summary.TTFTKind]int{}
 	for i := range cells {
 		c := &cells[i]
 		if !slices.Contains(columns, c.Concurrency) {
@@ -93,7 +94,7 @@ func newMatrix(cells []summary.Cell) Matrix {
 		if measured(c) {
 			low, high = math.Min(low, *c.TokS), math.Max(high, *c.TokS)
 			if c.TTFTMS != nil {
-				kinds[c.TTFTKind] = true
+				kinds[c.TTFTKind]++
 			}
 		}
 	}
@@ -104,19 +105,16 @@ func newMatrix(cells []summary.Cell) Matrix {
 	if high > 0 {
 		m.Low, m.High = value(&low, unit.Rate), value(&high, unit.Rate)
 	}
-	if len(kinds) == 1 {
-		for k := range kinds {
-			m.Kind = kindText(k)
-		}
-	}
+	usual := commonest(kinds)
+	m.Kind, m.OtherKinds = kindText(usual), otherKinds(kinds, usual)
 	for _, label := range contexts {
-		m.Rows = append(m.Rows, newMatrixRow(label, columns, cells, low, high, m.Kind == "" && len(kinds) > 1))
+		m.Rows = append(m.Rows, newMatrixRow(label, columns, cells, low, high, usual))
 	}
 	m.Footnotes = footnotes(cells, kinds)
 	return m
 }
 
-func newMatrixRow(label string, columns []int, cells []summary.Cell, low, high float64, nameKinds bool) MatrixRow {
+func newMatrixRow(label string, columns []int, cells []summary.Cell, low, high float64, usual summary.TTFTKind) MatrixRow {
 	row := MatrixRow{Label: Value{Text: Clean(label)}, Cells: make([]MatrixCell, len(columns))}
 	for i := range cells {
 		c := &cells[i]
@@ -129,7 +127,7 @@ func newMatrixRow(label string, columns []int, cells []summary.Cell, low, high f
 		if measured(c) {
 			cell.Shown, cell.TokS, cell.TTFT = true, value(c.TokS, unit.Rate), value(c.TTFTMS, unit.Millis)
 			cell.Heat = fmt.Sprintf("h%d", heatLevel(*c.TokS, low, high))
-			if nameKinds && c.TTFTMS != nil {
+			if c.TTFTMS != nil && c.TTFTKind != usual {
 				cell.Kind = Clean(string(c.TTFTKind))
 			}
 		}
@@ -141,7 +139,8 @@ func newMatrixRow(label string, columns []int, cells []summary.Cell, low, high f
 // warmFootnote stands only where each shown TTFT is of a request whose prompt was cached.
 const warmFootnote = "TTFT is measured after the benchmark warms the server's prompt cache, so it mostly excludes prefill."
 
-func footnotes(cells []summary.Cell, kinds map[summary.TTFTKind]bool) []string {
+// footnotes lists the states that occur, then what TTFT includes.
+func footnotes(cells []summary.Cell, kinds map[summary.TTFTKind]int) []string {
 	var out []string
 	for _, t := range metric.Statuses() {
 		status := event.Status(t.ID)
@@ -150,21 +149,39 @@ func footnotes(cells []summary.Cell, kinds map[summary.TTFTKind]bool) []string {
 			out = append(out, note)
 		}
 	}
-	switch cold := kinds[summary.Wave] || kinds[summary.Uncached] || kinds[summary.Cold]; {
-	case len(kinds) == 0:
-	case !cold:
+	if len(kinds) > 0 && kinds[summary.Start]+kinds[summary.Restart] == total(kinds) {
 		out = append(out, warmFootnote)
-	default:
-		out = append(out, "TTFT of the kind that each cell names: "+kindList(kinds)+".")
 	}
 	return out
 }
 
-// kindList explains the kinds that occur, in the order of METRICS.
-func kindList(kinds map[summary.TTFTKind]bool) string {
+// kindOrder is the order of METRICS, in which equally common kinds are preferred.
+var kindOrder = []summary.TTFTKind{summary.Restart, summary.Start, summary.Wave, summary.Uncached, summary.Cold}
+
+// commonest is the kind that most cells show, "" when none shows any.
+func commonest(kinds map[summary.TTFTKind]int) summary.TTFTKind {
+	var best summary.TTFTKind
+	for _, k := range kindOrder {
+		if kinds[k] > kinds[best] {
+			best = k
+		}
+	}
+	return best
+}
+
+func total(kinds map[summary.TTFTKind]int) int {
+	n := 0
+	for _, v := range kinds {
+		n += v
+	}
+	return n
+}
+
+// otherKinds explains the kinds that cells name.
+func otherKinds(kinds map[summary.TTFTKind]int, usual summary.TTFTKind) string {
 	var parts []string
-	for _, k := range []summary.TTFTKind{summary.Cold, summary.Start, summary.Restart, summary.Wave, summary.Uncached} {
-		if kinds[k] {
+	for _, k := range kindOrder {
+		if k != usual && kinds[k] > 0 {
 			parts = append(parts, string(k)+" ("+kindWords[k]+")")
 		}
 	}

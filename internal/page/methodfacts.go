@@ -118,11 +118,7 @@ func reproduce(r *event.Run) []string {
 	}
 	var out []string
 	if r.Simulated() {
-		profile := r.Engine.Text("profile")
-		if profile == "" {
-			profile = "…"
-		}
-		out = append(out, "measure simulate --profile "+shellQuote(Clean(profile)))
+		out = append(out, simulateCommand(r))
 	}
 	words := []string{"measure", "run"}
 	for i, f := range r.Tool.Flags {
@@ -132,6 +128,14 @@ func reproduce(r *event.Run) []string {
 		words = append(words, shellQuote(Clean(f)))
 	}
 	return append(out, strings.Join(words, " "))
+}
+
+// simulateCommand starts the simulated engine as it was started, else with its profile.
+func simulateCommand(r *event.Run) string {
+	if _, rest, ok := strings.Cut(r.Launch.Command, " simulate "); ok {
+		return "measure simulate " + Clean(rest)
+	}
+	return "measure simulate --profile " + shellQuote(Clean(r.Engine.Text("profile")))
 }
 
 // shellQuote quotes a word for a POSIX shell when it needs it.

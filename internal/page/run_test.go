@@ -162,8 +162,11 @@ func TestTTFTKindIsNamed(t *testing.T) {
 	s := seedtest.Run()
 	s.Decode[0].TTFTKind = summary.Uncached
 	m := newRun(t, s).Matrix
-	if m.Kind != "" || m.Rows[0].Cells[0].Kind != "uncached" || m.Rows[0].Cells[1].Kind != "restart" {
-		t.Errorf("kinds %q, %q, %q", m.Kind, m.Rows[0].Cells[0].Kind, m.Rows[0].Cells[1].Kind)
+	if !strings.HasPrefix(m.Kind, "restart: ") || m.OtherKinds != "uncached (less than 90 % of the prompt cached)" {
+		t.Errorf("kinds %q and %q", m.Kind, m.OtherKinds)
+	}
+	if m.Rows[0].Cells[0].Kind != "uncached" || m.Rows[0].Cells[1].Kind != "" {
+		t.Errorf("cells name the kinds %q and %q", m.Rows[0].Cells[0].Kind, m.Rows[0].Cells[1].Kind)
 	}
 	for _, f := range m.Footnotes {
 		if strings.Contains(f, "mostly excludes prefill") {

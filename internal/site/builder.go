@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,10 +24,17 @@ type Builder struct {
 	render *renderer
 	dir    string // the folder under construction
 
+	base     string          // names the program, the templates and the configuration
+	root     string          // path of the base URL, "" without one
+	previous map[string]Unit // of the build that made opt.Out, by folder
+
 	mu    sync.Mutex
 	pages map[string]outline // every HTML file, by its path from the root
-	files map[string]bool    // every other file
+	files map[string]bool    // every file
+	dirs  map[string]bool    // folders made
 	urls  []location         // for the sitemap
+	open  map[string]*Unit   // units being made, by folder
+	done  []Unit
 }
 
 // Run is everything that is published of one run.
@@ -52,11 +60,19 @@ func New(opt Options, s page.Site) (*Builder, error) {
 	if err != nil {
 		return nil, err
 	}
+	base, err := baseKey(opt, s)
+	if err != nil {
+		return nil, err
+	}
 	dir, err := makeBeside(opt.Out)
 	if err != nil {
 		return nil, err
 	}
-	b := &Builder{opt: opt, site: s, assets: a, render: r, dir: dir, pages: map[string]outline{}, files: map[string]bool{}}
+	b := &Builder{opt: opt, site: s, assets: a, render: r, dir: dir, pages: map[string]outline{}, files: map[string]bool{},
+		base: base, root: rootOf(s.BaseURL), previous: map[string]Unit{}, dirs: map[string]bool{}, open: map[string]*Unit{}}
+	for _, u := range opt.Previous.Units {
+		b.previous[u.Folder] = u
+	}
 	for name, content := range a.files {
 		if err := b.File(name, content); err != nil {
 			return nil, errors.Join(err, b.Abort())
@@ -138,11 +154,12 @@ func (b *Builder) Finish() error {
 		return err
 	}
 	if b.site.BaseURL != "" {
+		slices.SortFunc(b.urls, func(x, y location) int { return strings.Compare(x.path, y.path) })
 		if err := b.File("sitemap.xml", sitemap(b.site, b.urls)); err != nil {
 			return err
 		}
 	}
-	if err := checkLinks(b.pages, b.files, b.site.BaseURL); err != nil {
+	if err := checkLinks(b.pages, b.files, b.root); err != nil {
 		return err
 	}
 	if err := b.File(marker, []byte(markerText)); err != nil {
@@ -185,15 +202,17 @@ func (b *Builder) claim(name string) error {
 		return fmt.Errorf("file %q is written twice", name)
 	}
 	b.files[name] = true
+	if u := b.open[path.Dir(name)]; u != nil {
+		u.Files = append(u.Files, File{Name: name})
+	}
 	return nil
 }
 
 func (b *Builder) write(name string, content []byte) error {
-	path := filepath.Join(b.dir, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := b.makeDir(path.Dir(name)); err != nil {
 		return err
 	}
-	return os.WriteFile(path, content, 0o644)
+	return os.WriteFile(b.path(name), content, 0o644)
 }
 
 func (b *Builder) copyFile(name, from string) error {
@@ -205,7 +224,10 @@ func (b *Builder) copyFile(name, from string) error {
 		return err
 	}
 	defer in.Close()
-	out, err := os.OpenFile(filepath.Join(b.dir, filepath.FromSlash(name)), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err := b.makeDir(path.Dir(name)); err != nil {
+		return err
+	}
+	out, err := os.OpenFile(b.path(name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}
@@ -217,5 +239,7 @@ func (b *Builder) listed(path, day string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.urls = append(b.urls, location{path, day})
-	slices.SortFunc(b.urls, func(x, y location) int { return strings.Compare(x.path, y.path) })
+	if u := b.open[strings.TrimSuffix(path, "/")]; u != nil {
+		u.Listed = append(u.Listed, Location{path, day})
+	}
 }

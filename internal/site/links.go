@@ -57,18 +57,14 @@ func outlineOf(content []byte) (outline, error) {
 }
 
 // checkLinks resolves every address of every page, and joins all that lead nowhere: page, address, why. Addresses of other
-// sites are not looked at. Absolute paths are allowed below the path of the base URL.
-func checkLinks(pages map[string]outline, files map[string]bool, baseURL string) error {
+// sites are not looked at. Absolute paths are allowed below root, the path of the base URL.
+func checkLinks(pages map[string]outline, files map[string]bool, root string) error {
 	var errs []error
 	names := make([]string, 0, len(pages))
 	for name := range pages {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	root := ""
-	if u, err := url.Parse(baseURL); err == nil && baseURL != "" {
-		root = strings.TrimRight(u.Path, "/") + "/"
-	}
 	for _, name := range names {
 		for _, ref := range pages[name].refs {
 			if why := deadLink(name, ref, root, pages, files); why != "" {
@@ -77,6 +73,15 @@ func checkLinks(pages map[string]outline, files map[string]bool, baseURL string)
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// rootOf is the path of a base URL, ending in a slash; "" without one.
+func rootOf(baseURL string) string {
+	u, err := url.Parse(baseURL)
+	if err != nil || baseURL == "" {
+		return ""
+	}
+	return strings.TrimRight(u.Path, "/") + "/"
 }
 
 // deadLink says why an address leads nowhere, "" when it does not.

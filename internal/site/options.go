@@ -16,6 +16,9 @@ type Options struct {
 	Out       string // the output folder; need not exist
 	Templates fs.FS  // base.html, style.css, …: the folder templates/
 	Overrides fs.FS  // files that win over those of the same name; nil for none
+
+	Program  string   // names the code that makes pages: when it changes, no page of an earlier build is taken over
+	Previous Manifest // of the build that made Out; the zero value makes everything anew
 }
 
 // layered reads a file from the overrides, else from the templates.
