@@ -142,7 +142,6 @@ func (x *exchange) once(ctx context.Context) (stale bool, err error) {
 	if connectUS != nil {
 		x.res.Record.ConnectUS = connectUS
 	}
-	cn.meter = meter{live: x.live}
 	reused := cn.served > 0
 	cn.served++
 	if err := cn.w.begin(x.timeout); err != nil {
@@ -165,13 +164,11 @@ func (x *exchange) once(ctx context.Context) (stale bool, err error) {
 	return stale, err
 }
 
-// begin takes the start of the request and forgets what an attempt before left.
+// begin forgets what an attempt before left and takes the start of the request: last, since the write follows.
 func (x *exchange) begin() {
-	x.start = int64(time.Since(x.cn.client.cfg.Epoch))
 	x.lastUS, x.tokenRead, x.merged, x.mergedAt, x.status, x.refusal = 0, 0, 0, 0, 0, ""
-	connectUS := x.res.Record.ConnectUS
 	x.res = Result{Record: event.Request{
-		StartUS: x.start / 1000, ConnectUS: connectUS, Clock: event.Process,
+		ConnectUS: x.res.Record.ConnectUS, Clock: event.Process,
 		AskedTokens: int32(x.req.MaxTokens), PromptSHA: x.p.prompt,
 	}}
 	x.cn.meter = meter{live: x.live}
@@ -179,9 +176,11 @@ func (x *exchange) begin() {
 	s.reset(x.req.MaxTokens)
 	s.sink = x.arrived
 	s.abort = x.req.ID != ""
-	x.live.StartUS.Store(x.start / 1000)
 	x.live.FirstUS.Store(0)
 	x.live.Active.Store(0)
+	x.start = int64(time.Since(x.cn.client.cfg.Epoch))
+	x.res.Record.StartUS = x.start / 1000
+	x.live.StartUS.Store(x.start / 1000)
 }
 
 func closedByPeer(err error) bool {
