@@ -157,7 +157,6 @@ func TestRulesOnTheRun(t *testing.T) {
 		{"chunks decrease", func(f *fixture) { f.reqs[decode][1].ChunkUS[5] = 70_001 }, "requests.parquet", "row 4: chunk_us decreases"},
 		{"end before the last chunk", func(f *fixture) { *f.reqs[decode][1].EndUS = 80_000 }, "requests.parquet", "end_us is before the last chunk"},
 		{"first chunk before the header", func(f *fixture) { *f.reqs[decode][1].HeadersUS = 70_001 }, "requests.parquet", "before headers_us"},
-		{"header before the connection", func(f *fixture) { *f.reqs[decode][1].ConnectUS = 60_001 }, "requests.parquet", "before connect_us"},
 		{"visible before the first chunk", func(f *fixture) { *f.reqs[decode][1].VisibleUS = 69_999 }, "requests.parquet", "visible_us is outside"},
 		{"end before the header", func(f *fixture) {
 			q := &f.reqs[decode][1]

@@ -69,6 +69,22 @@ func BenchmarkRead(b *testing.B) {
 	b.ReportMetric(float64(tokens)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mtokens/s")
 }
 
+func BenchmarkReadIn(b *testing.B) {
+	dir, tokens := seedSized(b)
+	var buf eventlog.Buffer
+	for b.Loop() {
+		l, err := eventlog.Open(dir)
+		if err != nil {
+			b.Fatal(err)
+		}
+		reqs, err := l.RequestsIn(&buf)
+		if err != nil || len(reqs) != 46*11 {
+			b.Fatal(len(reqs), err)
+		}
+	}
+	b.ReportMetric(float64(tokens)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mtokens/s")
+}
+
 func BenchmarkWrite(b *testing.B) {
 	reqs := synthetic(0, 0, 46*11, 2400)
 	for b.Loop() {

@@ -14,7 +14,7 @@ func ints[T integer](t *tableReader, name string, set func(row int, v T)) {
 		if err := p.flat(false); err != nil {
 			return err
 		}
-		vs, err := decodeInts[T](p.encoding, p.data, p.rows)
+		vs, err := decodeInts[T](t.buf, p.encoding, p.data, p.rows)
 		for _, v := range vs {
 			set(row, v)
 			row++
@@ -34,7 +34,7 @@ func optInts[T integer](t *tableReader, name string, set func(row int, v *T)) {
 		if err != nil {
 			return err
 		}
-		vs, err := decodeInts[T](p.encoding, p.data, n)
+		vs, err := decodeInts[T](t.buf, p.encoding, p.data, n)
 		if err != nil {
 			return err
 		}
@@ -57,7 +57,7 @@ func lists[T integer](t *tableReader, name string, set func(row int, v []T)) {
 		if err != nil {
 			return err
 		}
-		vs, err := decodeInts[T](p.encoding, p.data, n)
+		vs, err := decodeInts[T](t.buf, p.encoding, p.data, n)
 		if err != nil {
 			return err
 		}
@@ -146,9 +146,12 @@ func plain[T any](t *tableReader, name string, decode func([]byte, int) ([]T, er
 }
 
 // decodeRequests returns the rows of a requests.parquet, each of them checked.
-func decodeRequests(b []byte) (reqs []event.Request, err error) {
+func decodeRequests(b []byte) ([]event.Request, error) { return decodeRequestsIn(&Buffer{once: true}, b) }
+
+func decodeRequestsIn(buf *Buffer, b []byte) (reqs []event.Request, err error) {
 	defer recovered(&err)
-	t, err := newTableReader(b, KindRequests)
+	buf.reset()
+	t, err := newTableReader(buf, b, KindRequests)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +159,7 @@ func decodeRequests(b []byte) (reqs []event.Request, err error) {
 	if err := t.spend(t.footer.rows * sizeOf[event.Request]()); err != nil {
 		return nil, err
 	}
-	reqs = make([]event.Request, t.footer.rows)
+	reqs = buf.requests(t.footer.rows)
 	requestColumns(t, reqs)
 	if t.err != nil {
 		return nil, t.err
@@ -201,7 +204,7 @@ func requestColumns(t *tableReader, rows []event.Request) {
 // decodeSamples returns the rows of a samples.parquet, each of them checked.
 func decodeSamples(b []byte) (samples []event.Sample, err error) {
 	defer recovered(&err)
-	t, err := newTableReader(b, KindSamples)
+	t, err := newTableReader(&Buffer{once: true}, b, KindSamples)
 	if err != nil {
 		return nil, err
 	}

@@ -97,6 +97,32 @@ func TestCompleteFolderHoldsThreeFiles(t *testing.T) {
 	}
 }
 
+// A buffer used for a large run, then for others, gives what fresh memory gives: nothing of the run before shows.
+func TestRequestsInABuffer(t *testing.T) {
+	large, _ := seedSized(t)
+	small, want, _ := writeRun(t, t.TempDir(), true)
+	partial, wantPartial, _ := writeRun(t, t.TempDir(), false)
+	var buf eventlog.Buffer
+	for range 2 {
+		for _, c := range []struct {
+			dir  string
+			want []event.Request
+		}{{large, nil}, {small, want}, {partial, wantPartial}} {
+			l, err := eventlog.Open(c.dir)
+			must(t, err)
+			got, err := l.RequestsIn(&buf)
+			must(t, err)
+			if c.want == nil {
+				c.want, err = l.Requests()
+				must(t, err)
+			}
+			if !reflect.DeepEqual(got, c.want) {
+				t.Errorf("%s: the requests in a buffer are not those in fresh memory", c.dir)
+			}
+		}
+	}
+}
+
 func names(t testing.TB, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

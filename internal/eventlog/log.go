@@ -52,6 +52,15 @@ func (l *Log) Requests() ([]event.Request, error) {
 	return read(l, requestsName, decodeRequests, (*folder).requests, func(r *event.Request) int32 { return r.Cell })
 }
 
+// RequestsIn is Requests in the memory of buf: what it returns is valid until the next call with the same buffer.
+func (l *Log) RequestsIn(buf *Buffer) ([]event.Request, error) {
+	if l.run.State != event.Complete {
+		return l.Requests() // its parts are decoded one after the other and kept together
+	}
+	decode := func(b []byte) ([]event.Request, error) { return decodeRequestsIn(buf, b) }
+	return read(l, requestsName, decode, (*folder).requests, func(r *event.Request) int32 { return r.Cell })
+}
+
 // Samples reads every sample, in the order of Requests.
 func (l *Log) Samples() ([]event.Sample, error) {
 	return read(l, samplesName, decodeSamples, (*folder).samples, func(s *event.Sample) int32 { return s.Cell })

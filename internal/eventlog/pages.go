@@ -11,6 +11,7 @@ import (
 
 // tableReader decodes one parquet file of a known kind, column by column. Its first error sticks.
 type tableReader struct {
+	buf    *Buffer // of the integers
 	b      []byte
 	footer *footer
 	cols   []column
@@ -21,7 +22,7 @@ type tableReader struct {
 }
 
 // newTableReader checks the version, the columns and the sizes that the footer declares.
-func newTableReader(b []byte, want Kind) (*tableReader, error) {
+func newTableReader(buf *Buffer, b []byte, want Kind) (*tableReader, error) {
 	f, err := readFooter(b)
 	if err != nil {
 		return nil, err
@@ -48,7 +49,7 @@ func newTableReader(b []byte, want Kind) (*tableReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &tableReader{b: b, footer: f, cols: cols, zstd: dec, budget: maxDecodedBytes}, nil
+	return &tableReader{buf: buf, b: b, footer: f, cols: cols, zstd: dec, budget: maxDecodedBytes}, nil
 }
 
 func (t *tableReader) close() { t.zstd.Close() }

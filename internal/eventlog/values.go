@@ -21,8 +21,8 @@ func sizeOf[T any]() int64 {
 	return int64(unsafe.Sizeof(v))
 }
 
-// decodeInts returns the n integers of a page.
-func decodeInts[T integer](encoding int, data []byte, n int) ([]T, error) {
+// decodeInts returns the n integers of a page, in the memory of buf.
+func decodeInts[T integer](buf *Buffer, encoding int, data []byte, n int) ([]T, error) {
 	if n == 0 {
 		return nil, nil
 	}
@@ -31,20 +31,20 @@ func decodeInts[T integer](encoding int, data []byte, n int) ([]T, error) {
 		if err := checkDelta(data, n, uint(sizeOf[T]())*8); err != nil {
 			return nil, err
 		}
-		return decodeDelta[T](data, n)
+		return decodeDelta(take[T](buf, n), data)
 	case encPlain:
 		if int64(len(data)) != int64(n)*sizeOf[T]() {
 			return nil, errValues
 		}
-		out := make([]T, n)
+		out := take[T](buf, n)
 		_, err := binary.Decode(data, binary.LittleEndian, out)
 		return out, err
 	}
 	return nil, fmt.Errorf("encoding %d of integers is not one that speedmatrix writes", encoding)
 }
 
-func decodeDelta[T integer](data []byte, n int) ([]T, error) {
-	out := make([]T, n)
+func decodeDelta[T integer](out []T, data []byte) ([]T, error) {
+	n := len(out)
 	var err error
 	var enc delta.BinaryPackedEncoding
 	switch dst := any(&out).(type) {

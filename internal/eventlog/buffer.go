@@ -1,0 +1,68 @@
+package eventlog
+
+import "speedmatrix/internal/event"
+
+// Buffer is memory that several calls of RequestsIn use one after the other: a site of many runs is read without asking
+// for fresh memory for each. The zero value is ready. It is used by one goroutine at a time.
+type Buffer struct {
+	i64  slab[int64]
+	i32  slab[int32]
+	rows []event.Request
+
+	once bool // for one file only: allocate what is needed, keep nothing
+}
+
+func (b *Buffer) reset() {
+	b.i64.reset()
+	b.i32.reset()
+}
+
+// requests returns n zero rows.
+func (b *Buffer) requests(n int64) []event.Request {
+	if int64(cap(b.rows)) < n {
+		b.rows = make([]event.Request, n)
+	}
+	b.rows = b.rows[:n]
+	clear(b.rows)
+	return b.rows
+}
+
+// take returns n zero integers.
+func take[T integer](b *Buffer, n int) []T {
+	if b.once {
+		return make([]T, n)
+	}
+	var out []T
+	switch dst := any(&out).(type) {
+	case *[]int32:
+		*dst = b.i32.take(n)
+	case *[]int64:
+		*dst = b.i64.take(n)
+	}
+	return out
+}
+
+// slab hands out parts of large blocks.
+type slab[T any] struct {
+	blocks [][]T
+	block  int // the one in use
+	used   int // of it
+}
+
+const slabBlock = 1 << 17 // values; a page of the writer's fits
+
+func (s *slab[T]) reset() { s.block, s.used = 0, 0 }
+
+func (s *slab[T]) take(n int) []T {
+	for ; s.block < len(s.blocks); s.block, s.used = s.block+1, 0 {
+		if b := s.blocks[s.block]; len(b)-s.used >= n {
+			out := b[s.used : s.used+n : s.used+n]
+			s.used += n
+			clear(out) // the delta decoder takes what it skips for zero
+			return out
+		}
+	}
+	s.blocks = append(s.blocks, make([]T, max(n, slabBlock)))
+	s.used = n
+	return s.blocks[s.block][:n:n]
+}
