@@ -98,6 +98,12 @@ func decodeDelta(delta object, c *chunk) {
 	}
 	c.say(reasoning, false)
 	c.say(delta.text("content"), true)
+	for _, part := range delta.objects("content") { // Mistral: a list of texts and thoughts
+		c.say(part.text("text"), true)
+		for _, thought := range part.objects("thinking") {
+			c.say(thought.text("text"), false)
+		}
+	}
 	c.say(delta.text("refusal"), true)
 	for _, call := range delta.objects("tool_calls") {
 		decodeFunction(call.object("function"), c)

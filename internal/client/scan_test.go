@@ -196,6 +196,8 @@ func TestDecode(t *testing.T) {
 	check(chat(), s[21], "", none)
 	check(chat(), s[22], "", none)
 	check(chat(), s[23], "", with(func(f *facts) { f.cached = 3 }))
+	check(chat(), `{"choices":[{"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]}]}}]}`, "hm", with(func(f *facts) { f.choice = true }))
+	check(chat(), `{"choices":[{"delta":{"content":[{"type":"text","text":"hi"}]}}]}`, "hi", with(func(f *facts) { f.choice, f.visible = true, true }))
 	check(ollama(), `{"message":{"content":"hi","thinking":""},"done":false}`, "hi", with(func(f *facts) { f.choice, f.visible = true, true }))
 	check(ollama(), `{"message":{"content":""},"done":true,"done_reason":"length","eval_count":4,"prompt_eval_count":9}`, "",
 		facts{choice: true, last: true, finish: "length", prompt: 9, cached: -1, output: 4})
