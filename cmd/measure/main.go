@@ -28,8 +28,9 @@ func main() {
 	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		<-interrupts // finish the bookkeeping of the pass under way, then stop
-		fmt.Fprintln(os.Stderr, "\nmeasure: stopping; interrupt again to stop at once")
 		cancel()
+		// A stderr that nobody reads must not keep a second interrupt from being heard.
+		go fmt.Fprintln(os.Stderr, "\nmeasure: stopping; interrupt again to stop at once")
 		<-interrupts
 		os.Exit(exitInterrupted)
 	}()

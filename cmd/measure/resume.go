@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"speedmatrix/internal/event"
 	"speedmatrix/internal/eventlog"
@@ -45,7 +46,11 @@ func (o *options) resumeTarget(ctx context.Context, p process, stored event.Run)
 	if err != nil {
 		return t, err
 	}
-	if diffs := differences(stored, t); len(diffs) > 0 {
+	today, err := o.describeRun(ctx, t, time.Now())
+	if err != nil {
+		return t, err
+	}
+	if diffs := append(factDifferences(stored, today), planDifferences(stored, t)...); len(diffs) > 0 {
 		return t, usageError("--resume %s: %s; begin a new run, or serve what was measured", o.resume, strings.Join(diffs, "; "))
 	}
 	return t, nil
@@ -70,6 +75,15 @@ func (o *options) takeFrom(run event.Run) error {
 	}
 	if served := run.Model.Text("served"); served != "" {
 		values = append(values, [2]string{"model", served})
+	}
+	if c := run.Capacity; c.Tokens != nil && c.Source == "--kv-tokens" {
+		values = append(values, [2]string{"kv-tokens", strconv.FormatInt(*c.Tokens, 10)})
+	}
+	if c := run.Capacity; c.Limit != nil && c.LimitSource == "--max-model-len" {
+		values = append(values, [2]string{"max-model-len", strconv.FormatInt(*c.Limit, 10)})
+	}
+	if m.AllowBusy {
+		values = append(values, [2]string{"allow-busy", "true"})
 	}
 	var errs []error
 	for _, v := range values {
@@ -100,35 +114,67 @@ func sameSizes(a, b string) bool {
 	return errX == nil && errY == nil && plan.Labels(x) == plan.Labels(y)
 }
 
-// differences names what is not as it was when the run began.
-func differences(stored event.Run, t target) []string {
+// factDifferences names the facts of server, model and machine that are not as they were when the run began. What was
+// told by the user then and is found by itself today, or the other way round, cannot be compared.
+func factDifferences(stored, today event.Run) []string {
 	var out []string
-	differ := func(what, was, is string) {
-		if was != is {
-			out = append(out, fmt.Sprintf("%s was %q and is %q", what, was, is))
-		}
-	}
-	differ("the engine", stored.Engine.Text("name"), t.fact("engine", "name"))
-	differ("the engine's version", stored.Engine.Text("version"), t.fact("engine", "version"))
-	differ("the model", stored.Model.Text("served"), t.server.Model)
-	if len(stored.Cells) != len(t.plan.Cells) {
-		return append(out, fmt.Sprintf("the plan had %d cells and has %d", len(stored.Cells), len(t.plan.Cells)))
-	}
-	for i, c := range t.plan.Cells {
-		s := stored.Cells[i]
-		if s.Phase != c.Phase || s.Context != c.Context || s.Concurrency != c.Concurrency || (c.Status == event.Ran) == (s.Status == event.OverCapacity || s.Status == event.OverLength) {
-			return append(out, fmt.Sprintf("the plan's cell %s was %s", cellName(c), cellName(s)))
+	for _, f := range []struct {
+		what       string
+		was, is    event.Facts
+		table, key string
+		required   bool // knowing nothing of it today is a difference
+	}{
+		{"the engine", stored.Engine, today.Engine, "engine", "name", true},
+		{"the engine's version", stored.Engine, today.Engine, "engine", "version", true},
+		{"the simulated engine's profile", stored.Engine, today.Engine, "engine", "profile", false},
+		{"the model", stored.Model, today.Model, "model", "served", true},
+		{"the model's id", stored.Model, today.Model, "model", "id", false},
+		{"the model's quantization", stored.Model, today.Model, "model", "quantization", false},
+		{"the GPU", stored.Hardware, today.Hardware, "hardware", "gpu", false},
+		{"the number of GPUs", stored.Hardware, today.Hardware, "hardware", "gpu_count", false},
+	} {
+		name := f.table + "." + f.key
+		was, known := f.was[f.key]
+		is, found := f.is[f.key]
+		switch {
+		case !f.required && (!known || !found):
+		case (stored.Sources[name] == event.FromUser) != (today.Sources[name] == event.FromUser):
+		case factText(was) != factText(is):
+			out = append(out, fmt.Sprintf("%s was %q and is %q", f.what, factText(was), factText(is)))
 		}
 	}
 	return out
 }
 
-// fact is what the server said, "" when it did not.
-func (t target) fact(table, key string) string {
-	for _, f := range t.server.Facts {
-		if f.Table == table && f.Key == key {
-			return fmt.Sprint(f.Value)
+func factText(v any) string {
+	if v == nil {
+		return ""
+	}
+	return fmt.Sprint(v)
+}
+
+// planDifferences names the first cell that the server of today would have planned otherwise.
+func planDifferences(stored event.Run, t target) []string {
+	if len(stored.Cells) != len(t.plan.Cells) {
+		return []string{fmt.Sprintf("the plan had %d cells and has %d", len(stored.Cells), len(t.plan.Cells))}
+	}
+	for i, c := range t.plan.Cells {
+		s := stored.Cells[i]
+		ruledOut := s.Status == event.OverCapacity || s.Status == event.OverLength
+		switch {
+		case s.Phase != c.Phase || s.Context != c.Context || s.Concurrency != c.Concurrency:
+			return []string{fmt.Sprintf("cell %d of the plan was %s and is %s", i, cellName(s), cellName(c))}
+		case ruledOut != (c.Status != event.Ran):
+			return []string{fmt.Sprintf("the plan's cell %s was %s and is %s", cellName(c), planned(s), planned(c))}
 		}
 	}
-	return ""
+	return nil
+}
+
+// planned is what a plan makes of a cell.
+func planned(c event.Cell) string {
+	if c.Status == event.OverCapacity || c.Status == event.OverLength {
+		return string(c.Status)
+	}
+	return "to run"
 }

@@ -151,7 +151,7 @@ func (o *options) finish(p process, log *eventlog.Writer, out session.Outcome, e
 	}
 	dir, err := log.Complete(out.Run)
 	if err != nil {
-		return err
+		return o.leave(p, log, out, err)
 	}
 	o.sayFolder(p, dir)
 	sum, err := summarize(dir)

@@ -7,6 +7,7 @@ import (
 
 	"speedmatrix/internal/client"
 	"speedmatrix/internal/event"
+	"speedmatrix/internal/load"
 	"speedmatrix/internal/plan"
 	"speedmatrix/internal/probe"
 	"speedmatrix/internal/prompt"
@@ -44,7 +45,7 @@ func (s *sizer) prepare(ctx context.Context) (method string, err error) {
 }
 
 func (s *sizer) byTokenizer(ctx context.Context) (err error) {
-	if s.writer, err = prompt.NewTokenized(ctx, s.seed, s.server.Count); err != nil {
+	if s.writer, err = prompt.NewTokenized(ctx, s.seed, s.count); err != nil {
 		return fmt.Errorf("the server's tokenizer: %w", err)
 	}
 	trial, err := s.writer.Text(ctx, prompt.Key{Context: trialTokens, Purpose: prompt.Trial}, trialTokens, 0)
@@ -64,6 +65,15 @@ func (s *sizer) byTokenizer(ctx context.Context) (err error) {
 	}
 	s.writer.SetOverhead(reported - counted)
 	return nil
+}
+
+// count asks the server's tokenizer. A server that cannot be reached may come back: the loader is told so.
+func (s *sizer) count(ctx context.Context, text string) (int, error) {
+	n, err := s.server.Count(ctx, text)
+	if away := new(probe.UnreachableError); errors.As(err, &away) {
+		err = fmt.Errorf("%w: %w", load.ErrAway, err)
+	}
+	return n, err
 }
 
 func (s *sizer) byUsage(ctx context.Context) error {

@@ -2,9 +2,12 @@
 package programs
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -18,16 +21,24 @@ type Bin string
 // Build compiles both programs into a folder of the test, with the race detector when the test itself has it.
 func Build(t testing.TB) Bin {
 	t.Helper()
-	bin := t.TempDir()
-	args := []string{"build", "-o", bin + string(filepath.Separator)}
+	bin, err := BuildInto(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bin
+}
+
+// BuildInto is Build into a folder of the caller, for programs that several tests share.
+func BuildInto(dir string) (Bin, error) {
+	args := []string{"build", "-o", dir + string(filepath.Separator)}
 	if raceEnabled {
 		args = append(args, "-race")
 	}
 	cmd := exec.Command("go", append(args, "speedmatrix/cmd/...")...)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("go %s: %v\n%s", strings.Join(cmd.Args[1:], " "), err, out)
+		return "", fmt.Errorf("go %s: %w\n%s", strings.Join(cmd.Args[1:], " "), err, out)
 	}
-	return Bin(bin)
+	return Bin(dir), nil
 }
 
 // Result is what a program left: its streams, its exit code and how long it took.
@@ -68,4 +79,33 @@ func (b Bin) Must(t testing.TB, limit time.Duration, program string, args ...str
 		t.Fatalf("%s %s: exit code %d\n%s%s", program, strings.Join(args, " "), r.Code, r.Stdout, r.Stderr)
 	}
 	return r.Stdout
+}
+
+// Simulate starts the simulated engine on a free port until the test ends, and returns the base URL of its API.
+// flags are further flags of "measure simulate".
+func (b Bin) Simulate(t testing.TB, flags ...string) string {
+	t.Helper()
+	cmd := exec.Command(filepath.Join(string(b), "measure"), append([]string{"simulate", "--listen", "127.0.0.1:0"}, flags...)...)
+	cmd.Stderr = t.Output()
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // killed: the error says only that
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("measure simulate: %v", err)
+	}
+	_, url, ok := strings.Cut(strings.TrimSpace(line), "listening on ")
+	if !ok {
+		t.Fatalf("measure simulate printed %q, want its address", line)
+	}
+	go io.Copy(io.Discard, out)
+	return url
 }
