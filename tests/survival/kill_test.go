@@ -37,10 +37,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	if *long {
 		moments, atOnce = 50, 5
 	}
-	began := time.Now()
-	uncut := uncutRun(t)
-	took := time.Since(began)
-
+	whole := uncut(t)
 	var sum kills
 	t.Run("moments", func(t *testing.T) {
 		slots := make(chan struct{}, atOnce)
@@ -49,34 +46,47 @@ func TestKilledAtAnyMoment(t *testing.T) {
 				t.Parallel()
 				slots <- struct{}{}
 				defer func() { <-slots }()
-				killOnce(t, rand.New(rand.NewPCG(*seed, uint64(i))), i, took, uncut, &sum)
+				killOnce(t, rand.New(rand.NewPCG(*seed, uint64(i))), i, whole, &sum)
 			})
 		}
 	})
 	t.Logf("%d kills, %d of them during --resume: %d before there was a run, %d before its run.toml, %d left a partial run, %d came too late; %d finished passes found and kept, %d measured by --resume",
-		sum.moments+sum.again, sum.again, sum.nothing, sum.unusable, sum.partial, sum.complete, sum.kept, len(uncut.run.Cells)*sum.partial-sum.kept)
+		sum.moments+sum.again, sum.again, sum.nothing, sum.unusable, sum.partial, sum.complete, sum.kept, len(whole.run.Cells)*sum.partial-sum.kept)
 }
 
-// uncutRun is a run that nothing disturbed.
-func uncutRun(t *testing.T) content {
+// undisturbed is the run that the others are compared with; it is made once.
+var undisturbed struct {
+	once sync.Once
+	run  content
+	took time.Duration
+}
+
+// uncut is a run that nothing disturbed.
+func uncut(t *testing.T) content {
 	t.Helper()
-	e := newEngine(t, simengine.Options{})
-	out := t.TempDir()
-	start(t, matrix(e.url(), out)...).must(0)
-	c := read(t, runIn(t, out))
-	for _, cell := range c.run.Cells {
+	undisturbed.once.Do(func() {
+		e := newEngine(t, simengine.Options{})
+		out := t.TempDir()
+		began := time.Now()
+		start(t, matrix(e.url(), out)...).must(0)
+		undisturbed.run, undisturbed.took = read(t, runIn(t, out)), time.Since(began)
+	})
+	for _, cell := range undisturbed.run.run.Cells {
 		if len(cell.Passes) != 1 || cell.Passes[0].Stop != event.StopDone {
 			t.Fatalf("cell %s x %d of the undisturbed run: %+v, want one pass that is done", cell.Label, cell.Concurrency, cell)
 		}
 	}
-	return c
+	if len(undisturbed.run.run.Cells) != 4 {
+		t.Fatal("the undisturbed run failed")
+	}
+	return undisturbed.run
 }
 
-func killOnce(t *testing.T, rng *rand.Rand, number int, took time.Duration, uncut content, sum *kills) {
+func killOnce(t *testing.T, rng *rand.Rand, number int, whole content, sum *kills) {
 	e := newEngine(t, simengine.Options{})
 	out := t.TempDir()
 	p := start(t, matrix(e.url(), out)...)
-	killAt(p, rng, number%2 == 1, took, out)
+	killAt(p, rng, number%2 == 1, undisturbed.took, out)
 	sum.count(func() { sum.moments++ })
 
 	dir := runIn(t, out)
@@ -86,7 +96,7 @@ func killOnce(t *testing.T, rng *rand.Rand, number int, took time.Duration, uncu
 		return
 	case !strings.HasSuffix(dir, ".partial"):
 		sum.count(func() { sum.complete++ })
-		checkComplete(t, dir, uncut, nil)
+		checkComplete(t, dir, whole, nil)
 		return
 	}
 	if _, err := os.Stat(filepath.Join(dir, "run.toml")); err != nil {
@@ -99,7 +109,7 @@ func killOnce(t *testing.T, rng *rand.Rand, number int, took time.Duration, uncu
 	before := checkPartial(t, dir, nil)
 	if number%3 == 2 {
 		p := start(t, resume(e.url(), dir)...)
-		killAt(p, rng, rng.IntN(2) == 0, took, out)
+		killAt(p, rng, rng.IntN(2) == 0, undisturbed.took, out)
 		sum.count(func() { sum.again++ })
 		if dir = runIn(t, out); strings.HasSuffix(dir, ".partial") {
 			before = checkPartial(t, dir, before)
@@ -108,7 +118,7 @@ func killOnce(t *testing.T, rng *rand.Rand, number int, took time.Duration, uncu
 	if strings.HasSuffix(dir, ".partial") {
 		start(t, resume(e.url(), dir)...).must(0)
 	}
-	checkComplete(t, runIn(t, out), uncut, before)
+	checkComplete(t, runIn(t, out), whole, before)
 	start(t, "show", runIn(t, out)).must(0)
 	sum.count(func() { sum.partial++; sum.kept += len(before) })
 }

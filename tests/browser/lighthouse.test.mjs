@@ -1,0 +1,40 @@
+// Lighthouse, as it judges a phone on a slow network. Its performance score leans on this machine's speed at the moment,
+// so the best of three counts; the other three categories are facts of the page.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { launch as launchChrome } from 'chrome-launcher';
+import lighthouse from 'lighthouse';
+import { flags, site } from './lib.mjs';
+
+const facts = ['accessibility', 'best-practices', 'seo'];
+const performance = 98;
+const attempts = 3;
+
+const failures = (lhr, category) => lhr.categories[category].auditRefs
+  .map((ref) => ({ weight: ref.weight, ...lhr.audits[ref.id] }))
+  .filter((a) => a.weight > 0 && a.score !== null && a.score < 1)
+  .map((a) => `${a.id}: ${a.title} ${a.displayValue ?? ''}`);
+
+for (const { kind, path } of site.pages.filter((p) => p.kind !== '404')) { // the 404 page asks not to be indexed
+  test(`${kind} (${path})`, async (t) => {
+    const chrome = await launchChrome({ chromePath: site.chromium, chromeFlags: ['--headless=new', ...flags], logLevel: 'silent' });
+    try {
+      let best = 0;
+      let told = [];
+      for (let i = 0; i < attempts && best < performance; i++) {
+        const onlyCategories = i === 0 ? [...facts, 'performance'] : ['performance'];
+        const { lhr } = await lighthouse(site.base + path, { port: chrome.port, logLevel: 'silent', onlyCategories });
+        assert.equal(lhr.runtimeError, undefined);
+        if (i === 0) {
+          for (const f of facts) assert.equal(lhr.categories[f].score, 1, `${f}: ${failures(lhr, f).join('; ')}`);
+        }
+        const score = Math.round(100 * lhr.categories.performance.score);
+        t.diagnostic(`performance ${score}`);
+        if (score > best) [best, told] = [score, failures(lhr, 'performance')];
+      }
+      assert.ok(best >= performance, `performance ${best}, want ${performance}: ${told.join('; ')}`);
+    } finally {
+      await chrome.kill();
+    }
+  });
+}
