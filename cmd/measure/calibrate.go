@@ -99,7 +99,7 @@ func runCalibration(ctx context.Context, cfg calibrate.Config) ([]event.Calibrat
 	if err := raiseDescriptors(most); err != nil {
 		return nil, err
 	}
-	tuneCollector()
+	tuneCollector(most, 0)
 	return calibrate.Run(ctx, cfg)
 }
 

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -74,7 +72,7 @@ func (o *options) measure(ctx context.Context, p process, t target, log *eventlo
 	if err := raiseDescriptors(maxConcurrency(t.plan)); err != nil {
 		return err
 	}
-	tuneCollector()
+	tuneCollector(maxConcurrency(t.plan), maxPromptTokens(t.plan))
 	var calibrated []event.Calibration
 	if log == nil {
 		var err error
@@ -108,6 +106,7 @@ func (o *options) carryOut(ctx context.Context, p process, t target, log *eventl
 	c, err := client.New(client.Config{
 		BaseURL: t.url.String(), Model: t.server.Model, Endpoint: client.Endpoint(t.plan.Config.Endpoint),
 		Key: t.secrets.key, Header: t.secrets.header, Timeout: o.timeout, CAFile: o.ca, Insecure: o.insecure, Epoch: epoch,
+		TokenTimings: t.server.Engine == probe.LlamaCpp,
 	})
 	if err != nil {
 		return session.Outcome{}, err
@@ -198,13 +197,5 @@ func gauges(s *probe.Server) func(context.Context) (load.Gauges, error) {
 	return func(ctx context.Context) (load.Gauges, error) {
 		g, err := s.Gauges(ctx)
 		return load.Gauges{Running: g.Running, Waiting: g.Waiting, NoQueue: g.NoQueue, KVUsage: g.KVUsage}, err
-	}
-}
-
-// tuneCollector lets the heap grow further between collections than Go's default: a run keeps its events until a
-// cell is over, and a collection in the middle of a window takes a core that reads tokens. GOGC in the environment wins.
-func tuneCollector() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400)
 	}
 }
