@@ -17,12 +17,25 @@ type chunk struct {
 	cached int32 // of these, from the prefix cache
 	output int32 // tokens made so far
 
+	// What llama.cpp tells in its timings; a usage beside them is believed first.
+	timedCached, timedOutput int32
+
 	failed  bool   // the event reports an error
 	message string // of that error
 }
 
 func (c *chunk) reset() {
-	*c = chunk{text: c.text[:0], prompt: -1, cached: -1, output: -1}
+	*c = chunk{text: c.text[:0], prompt: -1, cached: -1, output: -1, timedCached: -1, timedOutput: -1}
+}
+
+// settleTimings lets timings stand where no usage told.
+func (c *chunk) settleTimings() {
+	if c.output < 0 {
+		c.output = c.timedOutput
+	}
+	if c.cached < 0 {
+		c.cached = c.timedCached
+	}
 }
 
 func (c *chunk) chars() int { return utf8.RuneCount(c.text) }

@@ -85,9 +85,12 @@ func decodeOpenAI(data []byte, c *chunk) error {
 	usage := o.object("usage")
 	usage.count("prompt_tokens", &c.prompt)
 	usage.count("completion_tokens", &c.output)
-	o.object("timings").count("cache_n", &c.cached)
+	timings := o.object("timings")
+	timings.count("cache_n", &c.timedCached)
+	timings.count("predicted_n", &c.timedOutput)
 	usage.count("prompt_cache_hit_tokens", &c.cached)
 	usage.object("prompt_tokens_details").count("cached_tokens", &c.cached)
+	c.settleTimings()
 	return nil
 }
 

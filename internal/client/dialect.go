@@ -39,13 +39,14 @@ const (
 	continuousUsage
 	streamOptions
 	requestID
+	tokenTimings
 	allFields fields = 1<<iota - 1
 )
 
 // fieldNames are the names of the fields as servers spell them, in the order of their bits. A more specific name
 // stands before the one it is part of.
 func fieldNames() []string {
-	return []string{"ignore_eos", "min_tokens", "continuous_usage_stats", "stream_options", "rid"}
+	return []string{"ignore_eos", "min_tokens", "continuous_usage_stats", "stream_options", "rid", "timings_per_token"}
 }
 
 // wanted are the optional fields that the request asks for.
@@ -129,6 +130,9 @@ func appendOptions(b []byte, r Request, f fields) []byte {
 	if f&minTokens != 0 {
 		b = append(b, `,"min_tokens":`...)
 		b = strconv.AppendInt(b, int64(r.MaxTokens), 10)
+	}
+	if f&tokenTimings != 0 {
+		b = append(b, `,"timings_per_token":true`...)
 	}
 	if f&requestID != 0 {
 		b = append(b, `,"rid":`...)

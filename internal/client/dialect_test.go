@@ -97,6 +97,19 @@ func TestLlamaCpp(t *testing.T) {
 		finish("length")+`data: {"choices":[],"created":1,"id":"c","model":"m","object":"chat.completion.chunk",`+usage+`,`+timings+"}\n\n"+done)})
 }
 
+// With timings in every chunk llama.cpp counts each: a stream that is cut has its tokens counted too.
+func TestLlamaCppTimingsPerToken(t *testing.T) {
+	event := func(i int) string {
+		return `data: {"choices":[{"finish_reason":null,"index":0,"delta":{"content":"` + word(i) + `"}}],"created":1,"id":"c","model":"m","object":"chat.completion.chunk",` +
+			fmt.Sprintf(`"timings":{"cache_n":11,"prompt_n":1,"prompt_ms":9.4,"predicted_n":%d,"predicted_ms":1.5}}`, 2*(i+1)) + "\n\n"
+	}
+	res := replays(t, client.Config{TokenTimings: true}, script{writes: reference(event)})
+	rec := res.Record
+	if rec.TokenSource != "usage-per-chunk" || rec.Tokens() != 40 || rec.CachedTokens == nil || *rec.CachedTokens != 11 {
+		t.Errorf("%d tokens by %s, cached %v, want 40 by usage-per-chunk and 11", rec.Tokens(), rec.TokenSource, rec.CachedTokens)
+	}
+}
+
 func TestCachedTokensOfUsage(t *testing.T) {
 	usage := `{"prompt_tokens":12,"completion_tokens":1,"prompt_tokens_details":{"cached_tokens":8,"audio_tokens":0}}`
 	res := replays(t, client.Config{}, script{writes: at(0, chunkOf(`{"content":"a"}`, "stop", usage)+done)})

@@ -14,6 +14,7 @@ func scanOpenAI(data []byte, c *chunk) bool {
 			return false
 		}
 		if key == nil {
+			c.settleTimings()
 			return s.end()
 		}
 		switch string(key) {
@@ -26,7 +27,7 @@ func scanOpenAI(data []byte, c *chunk) bool {
 		case "object":
 			ok = seen.once(3) && s.object()
 		case "timings":
-			ok = false // llama.cpp, in its last chunks
+			ok = seen.once(4) && s.timings(c) // llama.cpp
 		default:
 			ok = s.skip(0)
 		}
@@ -246,6 +247,33 @@ func (s *scanner) usage(c *chunk) bool {
 			ok = seen.once(2) && s.details(c)
 		case "prompt_cache_hit_tokens":
 			ok = false // DeepSeek's name, only where the other is absent
+		default:
+			ok = s.skip(0)
+		}
+		if !ok {
+			return false
+		}
+	}
+}
+
+func (s *scanner) timings(c *chunk) bool {
+	if s.null() {
+		return true
+	}
+	if !s.accept('{') {
+		return false
+	}
+	var seen seenKeys
+	for first := true; ; first = false {
+		key, ok := s.field(first)
+		if !ok || key == nil {
+			return ok
+		}
+		switch string(key) {
+		case "cache_n":
+			ok = seen.once(0) && s.count(&c.timedCached)
+		case "predicted_n":
+			ok = seen.once(1) && s.count(&c.timedOutput)
 		default:
 			ok = s.skip(0)
 		}

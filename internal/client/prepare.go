@@ -59,5 +59,9 @@ func (c *Client) optional(req Request) fields {
 	if c.dialect.lines {
 		return 0
 	}
-	return req.wanted()
+	f := req.wanted()
+	if c.cfg.TokenTimings {
+		f |= tokenTimings
+	}
+	return f
 }

@@ -36,6 +36,8 @@ func seeds() []string {
 		`{"message":{"content":""},"done":true,"done_reason":"length","eval_count":4,"prompt_eval_count":9}`,
 		`{"message":{"tool_calls":[{"function":{"name":"f","arguments":{"a":1}}}]},"done":false}`,
 		`{"done":true}`, `{"error":"model not found"}`, `{"message":{"content":"a"},"done":falsey}`,
+		`{"choices":[{"delta":{"content":"a"}}],"timings":{"cache_n":7,"predicted_n":3,"predicted_ms":1.5}}`,
+		`{"timings":{"predicted_n":3},"usage":{"completion_tokens":4}}`, `{"timings":null}`,
 	}
 }
 

@@ -21,14 +21,15 @@ const (
 
 // Config is what every request to one server has in common.
 type Config struct {
-	BaseURL  string        // e.g. "http://localhost:8000/v1"
-	Model    string        // the served name
-	Endpoint Endpoint      // zero: Chat
-	Key      string        // sent as "Authorization: Bearer"; "" sends none; never in an error or a record
-	Header   http.Header   // further headers, secret as Key is
-	Timeout  time.Duration // no bytes for this long: Stalled. Zero: 120 s
-	CAFile   string        // PEM bundle that replaces the system's roots; "" keeps them
-	Insecure bool          // do not verify the server's certificate
+	BaseURL      string        // e.g. "http://localhost:8000/v1"
+	Model        string        // the served name
+	Endpoint     Endpoint      // zero: Chat
+	Key          string        // sent as "Authorization: Bearer"; "" sends none; never in an error or a record
+	Header       http.Header   // further headers, secret as Key is
+	Timeout      time.Duration // no bytes for this long: Stalled. Zero: 120 s
+	TokenTimings bool          // ask for llama.cpp's timings in every chunk, by which it counts tokens when it is cut too
+	CAFile       string        // PEM bundle that replaces the system's roots; "" keeps them
+	Insecure     bool          // do not verify the server's certificate
 
 	// Epoch is the run's start with its monotonic reading; Result.StartUS counts from it.
 	Epoch time.Time
