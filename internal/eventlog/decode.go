@@ -146,7 +146,9 @@ func plain[T any](t *tableReader, name string, decode func([]byte, int) ([]T, er
 }
 
 // decodeRequests returns the rows of a requests.parquet, each of them checked.
-func decodeRequests(b []byte) ([]event.Request, error) { return decodeRequestsIn(&Buffer{once: true}, b) }
+func decodeRequests(b []byte) ([]event.Request, error) {
+	return decodeRequestsIn(&Buffer{once: true}, b)
+}
 
 func decodeRequestsIn(buf *Buffer, b []byte) (reqs []event.Request, err error) {
 	defer recovered(&err)

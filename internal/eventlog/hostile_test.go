@@ -49,9 +49,9 @@ func TestTruncatedAtEachLength(t *testing.T) {
 func TestEachByteChanged(t *testing.T) {
 	for _, name := range []string{"samples.parquet", "requests.parquet"} {
 		good := goodFile(t, name)
-		step := max(1, len(good)/1000)
+		step := max(1, len(good)/300)
 		for i := 0; i < len(good); i += step {
-			for _, x := range []byte{0x01, 0x80, 0xff} {
+			for _, x := range []byte{0x01, 0x80} {
 				b := bytes.Clone(good)
 				b[i] ^= x
 				if f, err := eventlog.DecodeFile(b); err == nil && len(f.Requests) != 39 && len(f.Samples) != 9 {
