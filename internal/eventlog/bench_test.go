@@ -9,11 +9,12 @@ import (
 	"speedmatrix/internal/eventlog"
 )
 
-// seedSized stores a synthetic run of the size of the standard matrix: 46 cells, 500 requests, 1.2 M tokens.
-func seedSized(tb testing.TB) (dir string, tokens int) {
+// stored keeps a synthetic run of so many cells, 11 requests of 2,400 tokens each. With 46 cells it has the size of the
+// standard matrix: 500 requests, 1.2 M tokens.
+func stored(tb testing.TB, cells int) (dir string, tokens int) {
 	tb.Helper()
 	run := sampleRun()
-	run.Cells = make([]event.Cell, 46)
+	run.Cells = make([]event.Cell, cells)
 	for i := range run.Cells {
 		run.Cells[i] = event.Cell{Phase: event.Decode, Context: 8192, Label: "8K", Concurrency: i + 1}
 	}
@@ -37,7 +38,7 @@ func seedSized(tb testing.TB) (dir string, tokens int) {
 
 // The contract: at most 2 bytes a token, of the whole folder.
 func TestBytesPerToken(t *testing.T) {
-	dir, tokens := seedSized(t)
+	dir, tokens := stored(t, 46)
 	total := int64(0)
 	for _, name := range names(t, dir) {
 		info, err := os.Stat(filepath.Join(dir, name))
@@ -55,7 +56,7 @@ func TestBytesPerToken(t *testing.T) {
 }
 
 func BenchmarkRead(b *testing.B) {
-	dir, tokens := seedSized(b)
+	dir, tokens := stored(b, 46)
 	for b.Loop() {
 		l, err := eventlog.Open(dir)
 		if err != nil {
@@ -70,7 +71,7 @@ func BenchmarkRead(b *testing.B) {
 }
 
 func BenchmarkReadIn(b *testing.B) {
-	dir, tokens := seedSized(b)
+	dir, tokens := stored(b, 46)
 	var buf eventlog.Buffer
 	for b.Loop() {
 		l, err := eventlog.Open(dir)

@@ -99,7 +99,7 @@ func TestCompleteFolderHoldsThreeFiles(t *testing.T) {
 
 // A buffer used for a large run, then for others, gives what fresh memory gives: nothing of the run before shows.
 func TestRequestsInABuffer(t *testing.T) {
-	large, _ := seedSized(t)
+	large, _ := stored(t, 6)
 	small, want, _ := writeRun(t, t.TempDir(), true)
 	partial, wantPartial, _ := writeRun(t, t.TempDir(), false)
 	var buf eventlog.Buffer

@@ -119,3 +119,13 @@ func readTable[T any](f *folder, name string, decode func([]byte) ([]T, error)) 
 	}
 	return rows, nil
 }
+
+// ReadRun returns the bytes of the run.toml of the run at path, not decoded.
+func ReadRun(path string) ([]byte, error) {
+	f, err := openFolder(path)
+	if err != nil {
+		return nil, fmt.Errorf("open run: %w", err)
+	}
+	defer f.Close()
+	return f.read(runName, maxRunBytes)
+}
