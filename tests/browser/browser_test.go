@@ -56,7 +56,7 @@ func node(t *testing.T, tools tools, site settings, args ...string) {
 	if err := os.WriteFile(config, text, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, tools.node, args...)
 	cmd.Env = append(os.Environ(), "BROWSER_TEST_SITE="+config)

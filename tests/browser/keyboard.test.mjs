@@ -12,7 +12,7 @@ const column = (page, n) => page.locator(`table[data-table] tbody:not([hidden]) 
 test('every control is reached by Tab and shows that it is', async () => {
   const { page, problems, close } = await open(browser, site.run);
   const wanted = await page.evaluate(() => {
-    const visible = (e) => e.getClientRects().length > 0 && !e.closest('[hidden]');
+    const visible = (e) => e.checkVisibility({ visibilityProperty: true }); // not so: what closed details hold
     const controls = [...document.querySelectorAll('a[href], button, select, summary, input, [tabindex="0"]')].filter(visible);
     controls.forEach((e, i) => { e.dataset.testControl = String(i); });
     return controls.length;
@@ -101,7 +101,7 @@ test('a picker draws another cell', async () => {
   for (let i = 0; i < await picks.count(); i++) {
     const select = picks.nth(i);
     if (await select.locator('option').count() < 2) continue;
-    const plot = page.locator('figure').filter({ has: select }).locator('[data-chart]');
+    const plot = select.locator('xpath=ancestor::figure').locator('[data-chart]');
     await plot.scrollIntoViewIfNeeded();
     const picture = () => plot.locator('canvas').evaluate((c) => c.toDataURL());
     const first = await picture();

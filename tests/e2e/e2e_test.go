@@ -251,7 +251,7 @@ func TestQueued(t *testing.T) {
 	if m.Took > time.Minute {
 		t.Errorf("took %s, want less than a minute", m.Took)
 	}
-	if c := m.cell(t, 512, 8); c.Status != event.Queued || c.RanRequests != 4 {
+	if c := m.cell(t, 512, 8); c.Status != event.Queued || math.Round(c.RanRequests) != 4 {
 		t.Errorf("512 x 8: status %s, ran %g (%s); want queued, 4", c.Status, c.RanRequests, c.Reason)
 	}
 	if c := m.cell(t, 512, 16); c.Status != event.Skipped || !regexp.MustCompile(`\b8\b`).MatchString(c.Reason) {
