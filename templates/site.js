@@ -221,8 +221,9 @@
     }),
     timeline: (base, [c]) => {
       const t = c.timeline;
+      const steps = [...t.tok_s, t.tok_s.at(-1)].map((v, i) => [t.from_s + i * t.bin_s, v]);
       return {
-        series: [{ ...base.series[0], name: c.label, data: t.tok_s.map((v, i) => [t.from_s + i * t.bin_s, v]), markArea: windowArea(base, t.window_s) }],
+        series: [{ ...base.series[0], name: c.label, data: steps, markArea: windowArea(base, t.window_s) }],
         table: [`Output over time of ${c.label}`, t.tok_s.map((v, i) => [(t.from_s + i * t.bin_s).toFixed(2), (t.from_s + (i + 1) * t.bin_s).toFixed(2), short(v)])],
       };
     },

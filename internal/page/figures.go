@@ -325,6 +325,9 @@ func timeline(g grid) (Figure, chart.Figure, bool) {
 		line.Points = append(line.Points, chart.Point{X: from, Y: v})
 		t.Rows = append(t.Rows, []Value{secondsValue(from), secondsValue(from + d.BinS), {Text: unit.Rate(&v)}})
 	}
+	if n := len(d.TokS); n > 0 { // the last step ends where its bin does
+		line.Points = append(line.Points, chart.Point{X: d.FromS + float64(n)*d.BinS, Y: d.TokS[n-1]})
+	}
 	c.Series = []chart.Series{line}
 	return Figure{
 		Title:  "Was the output steady?",
