@@ -40,8 +40,16 @@ func (o *options) describeRun(ctx context.Context, t target, started time.Time) 
 		run.Launch = event.Launch{Command: launch, Source: event.FromUser}
 	}
 	run.Launch.Command = r.Text(run.Launch.Command)
-	run.ID = eventlog.MakeID(started, run.Model.Text("served"), run.Hardware.Text("gpu"), run.Engine.Text("name"), fmt.Sprint(run.Seed, os.Getpid(), started.UnixNano()))
+	run.ID = eventlog.MakeID(started, run.Model.Text("served"), processor(run.Hardware), run.Engine.Text("name"), fmt.Sprint(run.Seed, os.Getpid(), started.UnixNano()))
 	return run, nil
+}
+
+// processor is the GPU for the run's id, or "cpu" on a machine that has none.
+func processor(hardware event.Facts) string {
+	if gpu := hardware.Text("gpu"); gpu != "" || hardware.Text("type") != "CPU" {
+		return gpu
+	}
+	return "cpu"
 }
 
 // readInfo reads --info and --launch-command; the flag wins over the file.
