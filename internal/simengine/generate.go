@@ -191,6 +191,8 @@ func (g *generation) stream(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusOK)
 	rc := http.NewResponseController(w)
 	if rc.Flush() != nil {
+		g.seq.truth.Finish = "abort"
+		g.engine.report(g.seq)
 		return
 	}
 	if !g.enter(r) {

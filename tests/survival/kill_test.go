@@ -33,6 +33,7 @@ func (k *kills) count(add func()) {
 // has changed a number of times, so that the moments between two writes are hit too. One run in three is killed again
 // while it resumes.
 func TestKilledAtAnyMoment(t *testing.T) {
+	t.Parallel()
 	moments, atOnce := 6, 6
 	if *long {
 		moments, atOnce = 50, 5

@@ -18,6 +18,7 @@ import (
 // TestLoadTable has the rows of the table "Load" that need a process, a socket or a disk; those that are decided within
 // a pass are in internal/load, in virtual time, and the step of the clock in internal/client.
 func TestLoadTable(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		name string
 		test func(t *testing.T)
@@ -139,7 +140,7 @@ func networkDrops(t *testing.T) {
 	p := newProxy(t, e.address)
 	out := t.TempDir()
 	m := start(t, matrix(p.url(), out, "--contexts", "512,1K", "--duration", "8s", "--prefill", "512", "--concurrency", "2")...)
-	m.until("a first pass", func() bool { return parts(out) == 1 })
+	m.until("a first pass", func() bool { return finishedIn(t, out) == 1 })
 	time.Sleep(5 * time.Second) // about a second into the window: a drop in another phase must do no harm either
 	p.drop()
 	time.Sleep(5 * time.Second)
@@ -171,7 +172,7 @@ func serverDies(t *testing.T) {
 	e := newEngine(t, simengine.Options{})
 	out := t.TempDir()
 	p := start(t, matrix(e.url(), out, "--timeout", "5s")...)
-	p.until("the prefill rows", func() bool { return parts(out) == 2 })
+	p.until("the prefill rows", func() bool { return finishedIn(t, out) == 2 })
 	time.Sleep(time.Second)
 	e.stop()
 	p.must(4) // how long this may take is tested in virtual time, in internal/load
@@ -196,7 +197,7 @@ func interruptOnce(t *testing.T) {
 	e := newEngine(t, simengine.Options{})
 	out := t.TempDir()
 	p := start(t, matrix(e.url(), out, "--duration", "60s")...)
-	p.until("a window", func() bool { return parts(out) == 2 && len(e.truth.Served()) > 20 })
+	p.until("a window", func() bool { return finishedIn(t, out) == 2 && len(e.truth.Served()) > 20 })
 	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +224,7 @@ func interruptTwice(t *testing.T) {
 	e := newEngine(t, simengine.Options{})
 	out := t.TempDir()
 	p := start(t, matrix(e.url(), out)...)
-	p.until("the prefill rows", func() bool { return parts(out) == 2 })
+	p.until("the prefill rows", func() bool { return finishedIn(t, out) == 2 })
 	for p.running() {
 		_ = p.cmd.Process.Signal(os.Interrupt) // may have ended just now
 		time.Sleep(time.Millisecond)
@@ -306,7 +307,7 @@ func diskFullDuring(t *testing.T) {
 	out := filepath.Join(disk, "results")
 	e := newEngine(t, simengine.Options{})
 	p := start(t, matrix(e.url(), out)...)
-	p.until("the prefill rows", func() bool { return parts(out) == 2 })
+	p.until("the prefill rows", func() bool { return finishedIn(t, out) == 2 })
 	filler := fill(t, disk)
 	p.must(1)
 	if s := p.stderr.String(); !strings.Contains(s, "no space left on device") || !strings.Contains(s, "--resume") {
@@ -314,7 +315,7 @@ func diskFullDuring(t *testing.T) {
 	}
 	dir := runIn(t, out)
 	before := checkPartial(t, dir, nil)
-	if len(before) < 2 {
+	if len(before) != 2 {
 		t.Errorf("%d finished passes survived, want the two of before", len(before))
 	}
 	if err := os.Remove(filler); err != nil {

@@ -18,7 +18,7 @@ func cutRun(t *testing.T, e *engine, more ...string) (dir string) {
 	t.Helper()
 	out := t.TempDir()
 	p := start(t, matrix(e.url(), out, more...)...)
-	p.until("two finished passes", func() bool { return parts(out) >= 2 })
+	p.until("two finished passes", func() bool { return finishedIn(t, out) >= 2 })
 	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
@@ -32,6 +32,7 @@ func cutRun(t *testing.T, e *engine, more ...string) (dir string) {
 
 // TestResumeRefuses: a run goes on only against what it began with; what differs is said, and nothing is changed.
 func TestResumeRefuses(t *testing.T) {
+	t.Parallel()
 	e := newEngine(t, simengine.Options{})
 	dir := cutRun(t, e)
 	before := listing(dir)
@@ -109,6 +110,7 @@ func TestResumeRefuses(t *testing.T) {
 
 // TestResumeKeepsTheUsersLimits: limits that the user stated hold on without being repeated.
 func TestResumeKeepsTheUsersLimits(t *testing.T) {
+	t.Parallel()
 	e := newEngine(t, simengine.Options{})
 	dir := cutRun(t, e, "--kv-tokens", "1100", "--max-model-len", "4K")
 	start(t, resume(e.url(), dir)...).must(0)
@@ -123,6 +125,7 @@ func TestResumeKeepsTheUsersLimits(t *testing.T) {
 
 // TestSitegenLeavesPartialRunsOut: a site shows finished runs only, and says what it left out.
 func TestSitegenLeavesPartialRunsOut(t *testing.T) {
+	t.Parallel()
 	dir := cutRun(t, newEngine(t, simengine.Options{}))
 	templates, err := filepath.Abs("../../templates")
 	if err != nil {

@@ -44,6 +44,8 @@ const patience = 5 * time.Minute
 var bin programs.Bin
 
 func TestMain(m *testing.M) {
+	// These tests wait far more than they work, so more of them run side by side than there are cores. A typed flag wins.
+	_ = flag.Set("test.parallel", "12") // it exists
 	flag.Parse()
 	os.Exit(testMain(m))
 }
@@ -239,6 +241,23 @@ func parts(results string) int {
 		panic(err) // the pattern is constant
 	}
 	return len(names)
+}
+
+// finishedIn counts the passes of the one run in a results folder of which both the events and run.toml tell.
+func finishedIn(t testing.TB, results string) int {
+	dir := runIn(t, results)
+	if _, err := os.Stat(filepath.Join(dir, "run.toml")); dir == "" || err != nil {
+		return 0
+	}
+	log, err := eventlog.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, c := range log.Run().Cells {
+		n += len(c.Passes)
+	}
+	return n
 }
 
 // content is what a run's folder says.
