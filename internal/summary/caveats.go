@@ -187,11 +187,13 @@ func (c *Cell) warnSources(requests []*event.Request) {
 	}
 }
 
-// clockOf returns the worse of the clocks that stamped the requests; "" when none says.
+// clockOf returns the worse of the clocks that stamped the requests' arrivals; "" when none says. A request that was cut
+// before its first token has none.
 func clockOf(requests []*event.Request) event.Clock {
 	var clock event.Clock
 	for _, r := range requests {
 		switch {
+		case len(r.ChunkUS) == 0:
 		case r.Clock == event.Process:
 			return event.Process
 		case r.Clock == event.Kernel:
