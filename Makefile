@@ -1,4 +1,4 @@
-# Targets: build test demo site; lint unit race program e2e browser (the parts of test); vuln fuzz bench screenshots clean.
+# Targets: build test demo site; lint unit race program survival e2e browser (the parts of test); soak vuln fuzz bench screenshots clean.
 
 .NOTPARALLEL:
 GO       ?= go
@@ -6,14 +6,16 @@ TAGS     := e2e,browser
 FUZZTIME ?= 20s
 
 build:       ; $(GO) build -trimpath -o bin/ ./cmd/...
-test:        lint race e2e browser
+test:        lint race survival e2e browser
 lint:        fmt vet staticcheck
 fmt:         ; @files=$$(gofmt -l cmd internal tests); test -z "$$files" || { echo "not gofmt-clean:"; echo "$$files"; exit 1; }
 vet:         ; $(GO) vet -tags $(TAGS) ./...
 staticcheck: ; $(GO) tool staticcheck -tags $(TAGS) ./...
 unit:        ; $(GO) test ./cmd/... ./internal/...
-race:        ; $(GO) test -race ./...
+race:        ; $(GO) test -race $$($(GO) list ./... | grep -v /tests/survival)
 program:     ; $(GO) test ./tests/program
+survival:    ; $(GO) test -race -count=1 -v ./tests/survival
+soak:        ; $(GO) test -count=1 -timeout 60m -v -run 'TestKilledAtAnyMoment|TestSoak' ./tests/survival -args -long
 e2e:         ; $(GO) test -tags e2e -count=1 -timeout 25m -v ./tests/e2e
 browser:     ; $(GO) test -tags browser -count=1 -timeout 20m -v ./tests/browser
 screenshots: ; SCREENSHOTS=$(CURDIR)/docs/screenshots $(MAKE) browser
@@ -24,4 +26,4 @@ demo:        ; sh scripts/demo.sh
 site:        build ; bin/sitegen build --results results --templates templates --out site
 clean:       ; rm -rf bin .cache && find site -mindepth 1 ! -name README.md ! -name .gitignore -delete
 
-.PHONY: build test lint fmt vet staticcheck unit race program e2e browser screenshots vuln fuzz bench demo site clean
+.PHONY: build test lint fmt vet staticcheck unit race program survival soak e2e browser screenshots vuln fuzz bench demo site clean
