@@ -53,6 +53,7 @@ func ours(b testing.TB, base string, n, tokens int) func(i int) seen {
 	if err != nil {
 		b.Fatal(err)
 	}
+	wall := wallOf(epoch)
 	conns, reqs, lag := make([]*client.Conn, n), make([]client.Request, n), new(client.Lag)
 	for i := range conns {
 		if conns[i], err = c.Open(b.Context()); err != nil {
@@ -67,7 +68,7 @@ func ours(b testing.TB, base string, n, tokens int) func(i int) seen {
 		if r.Outcome != event.OK {
 			b.Errorf("stream %d: %s %v", i, r.Outcome, r.Error)
 		}
-		s := seen{start: epoch.UnixNano() + r.StartUS*1000, reads: res.Reads}
+		s := seen{start: wall + r.StartUS*1000, reads: res.Reads}
 		for k, us := range r.ChunkUS {
 			for range r.ChunkTokens[k] {
 				s.tokens = append(s.tokens, s.start+us*1000)
@@ -75,6 +76,18 @@ func ours(b testing.TB, base string, n, tokens int) func(i int) seen {
 		}
 		return s
 	}
+}
+
+// wallOf is epoch in nanoseconds of Unix time, by the middle of several readings of both clocks: a pause between the two
+// readings of time.Now would shift all instants.
+func wallOf(epoch time.Time) int64 {
+	var offsets [15]int64
+	for i := range offsets {
+		now := time.Now()
+		offsets[i] = now.UnixNano() - int64(now.Sub(epoch))
+	}
+	slices.Sort(offsets[:])
+	return offsets[len(offsets)/2]
 }
 
 // plain is a client as it is usually written: net/http, a line scanner, encoding/json, time.Now after each event.
