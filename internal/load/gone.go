@@ -97,25 +97,33 @@ func (l *Loader) prompt(ctx context.Context, key prompt.Key, tokens, extra int) 
 	return p, err
 }
 
-// single sends one request that has the server to itself. last is the one before it in this pass, nil for the first: when
-// it had no answer the server has goneAfter to be reachable again, and when it stalled goneAfter to send a byte, beside the
-// prefill that the length lets expect; else it is gone.
-func (l *Loader) single(ctx context.Context, s *stream, o order, context int, last *event.Request) (client.Result, error) {
+// single sends one request that has the server to itself. A server that gave the request before no answer has goneAfter
+// to give one again; one that let it stall has goneAfter to send a byte, beside the prefill that the length lets expect.
+func (l *Loader) single(ctx context.Context, s *stream, o order, context int) (client.Result, error) {
 	stalled := l.stalled
-	switch {
-	case stalled:
+	if stalled {
 		o.req.Timeout = goneAfter + l.timeout(context, 0) - l.cfg.Timeout
-	case last != nil && last.Outcome.Failed() && last.HTTPStatus == nil:
-		conn, err := l.open(ctx)
-		if err != nil {
-			return client.Result{}, err
-		}
-		_ = conn.Close() // it was only to see whether there is a server
+	}
+	if !l.mute.IsZero() && !sleep(ctx, askAgain) {
+		return client.Result{}, ctx.Err()
 	}
 	res := s.do(ctx, o)
 	l.stalled = res.Record.Outcome == event.Stalled
-	if ctx.Err() == nil && stalled && res.Record.Outcome == event.Stalled {
+	switch {
+	case ctx.Err() != nil:
+	case stalled && l.stalled:
 		return res, &goneError{errors.New("no bytes for the time-out, nor for " + goneAfter.String() + " of the next request")}
+	case !unanswered(res.Record):
+		l.mute = time.Time{}
+	case l.mute.IsZero():
+		l.mute = time.Now()
+	case time.Since(l.mute) >= goneAfter:
+		return res, &goneError{errors.New(*res.Record.Error)}
 	}
 	return res, nil
+}
+
+// unanswered reports whether a request failed without an answer, other than by the time-out.
+func unanswered(r event.Request) bool {
+	return r.Outcome.Failed() && r.HTTPStatus == nil && r.Outcome != event.Stalled
 }

@@ -92,6 +92,7 @@ type Loader struct {
 	cfg      Config
 	row      row
 	stalled  bool                  // the latest scout or cold sample brought no bytes for the time-out
+	mute     time.Time             // since when scouts and cold samples have had no answer; zero: the latest had one
 	longest  map[int]time.Duration // longest cold prefill seen, by context
 	prefills float64               // best prefill rate seen, tokens a second
 }

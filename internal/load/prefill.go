@@ -61,7 +61,6 @@ func (l *Loader) Prefill(ctx context.Context, cell Cell) (PassResult, error) {
 func (l *Loader) coldSamples(ctx context.Context, s *stream, cell Cell) error {
 	began := time.Now()
 	limit := plan.PrefillSamples * (1 + triesPerSample)
-	var last *event.Request
 	for ordinal, good := 0, 0; good < plan.PrefillSamples && ordinal < limit && ctx.Err() == nil; ordinal++ {
 		if ordinal > 0 && time.Since(began) >= plan.PrefillBudget {
 			return nil
@@ -72,14 +71,16 @@ func (l *Loader) coldSamples(ctx context.Context, s *stream, cell Cell) error {
 		}
 		o := l.prepare(p, plan.PrefillOutputTokens, cell)
 		o.req.ID = requestID(cell, 0, ordinal)
-		res, err := l.single(ctx, s, o, cell.Context, last)
+		res, err := l.single(ctx, s, o, cell.Context)
 		if ctx.Err() != nil {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		last = &res.Record
+		if unanswered(res.Record) {
+			limit++ // the server is away: how often it was asked meanwhile says nothing of the row
+		}
 		res.Record.Ordinal = int32(ordinal)
 		res.Record.Void = res.Record.CachedTokens != nil && *res.Record.CachedTokens > voidCached
 		s.results = append(s.results, res)

@@ -97,7 +97,6 @@ func (l *Loader) scout(ctx context.Context, cell Cell) ([]client.Result, error) 
 	}
 	s := &stream{cell: cell, conn: conn, live: &client.Live{}}
 	defer func() { _ = s.conn.Close() }()
-	var last *event.Request
 	for n := 0; n < len(fresh); n++ {
 		i := fresh[n]
 		o, err := l.order(ctx, cell, i, 0, 0)
@@ -106,21 +105,20 @@ func (l *Loader) scout(ctx context.Context, cell Cell) ([]client.Result, error) 
 		}
 		o = order{req: l.cfg.Client.Prepare(oneToken(o.req)), sha: o.sha}
 		s.index = i
-		res, err := l.single(ctx, s, o, cell.Context, last)
+		res, err := l.single(ctx, s, o, cell.Context)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		if err != nil {
 			return nil, err
 		}
-		last = &res.Record
 		res.Record.Stage = event.Scout
 		s.results = append(s.results, res)
 		if err := refusal(res); err != nil {
 			return nil, err
 		}
-		if res.Record.Outcome == event.Unreachable {
-			n-- // it was not sent: the server is away
+		if unanswered(res.Record) {
+			n-- // the server is away: the prompt is not in its cache
 			continue
 		}
 		if l.reported(cell.Context, res.Record) {

@@ -82,6 +82,7 @@ func TestLoadTable(t *testing.T) {
 		for _, at := range []time.Duration{50 * time.Millisecond, 300 * time.Millisecond, 6 * time.Second} {
 			serverDies(t, at, func(r *simtest.Rig) { r.Net.Cut() })
 			serverDies(t, at, func(r *simtest.Rig) { r.Net.Freeze() })
+			serverDies(t, at, func(r *simtest.Rig) { r.Net.Reject() })
 		}
 	})
 }

@@ -3,6 +3,7 @@ package session_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -189,6 +190,32 @@ func TestServerDiesAndStaysDead(t *testing.T) {
 		}
 		if !errors.Is(out.Stopped, load.ErrServerGone) || out.Measured != 2 {
 			t.Errorf("stopped by %v with %d passes measured, want ErrServerGone and the two finished ones", out.Stopped, out.Measured)
+		}
+	})
+}
+
+// TestSlowTerminal has the row "slow terminal, stderr to a slow disk" of the load table: what a listener does with its time
+// between passes changes no number.
+func TestSlowTerminal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var figures [2][]int64
+		for i, slow := range []time.Duration{0, time.Minute} {
+			r := simtest.New(t, nil)
+			cfg := newRun(t, r, 1, 4)
+			cfg.Done = func(session.Finished) { time.Sleep(slow) }
+			out, err := session.Run(t.Context(), cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for cell, c := range out.Run.Cells {
+				w := c.Passes[0]
+				reqs := cfg.Log.(*memory).parts[eventlog.Step{Cell: cell}]
+				figures[i] = append(figures[i], simtest.TokensIn(reqs, w.WindowStartUS, w.WindowEndUS), int64(len(reqs)), reqs[0].ChunkUS[0])
+			}
+			r.Stop()
+		}
+		if !slices.Equal(figures[0], figures[1]) {
+			t.Errorf("tokens in the window, requests and first TTFT of each cell: %v with a slow terminal, %v without", figures[1], figures[0])
 		}
 	})
 }

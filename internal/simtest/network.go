@@ -7,11 +7,12 @@ import (
 	"syscall"
 )
 
-// Network is the way between client and engine. It can fail in the two ways that networks and servers have: connections
-// break and new ones are refused, or everything stands still.
+// Network is the way between client and engine. It can fail in the ways that networks and servers have: connections break
+// and new ones are refused, or are taken and closed at once, or everything stands still.
 type Network struct {
 	mu     sync.Mutex
 	cut    bool
+	reject bool          // while cut: take connections and close them, as a proxy before a dead server
 	thawed chan struct{} // closed while bytes flow
 	conns  map[net.Conn]bool
 	opened int
@@ -34,11 +35,19 @@ func (n *Network) Cut() {
 	clear(n.conns)
 }
 
+// Reject breaks all connections and closes new ones as soon as they are open, until Mend.
+func (n *Network) Reject() {
+	n.Cut()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.reject = true
+}
+
 // Mend lets connections be opened again.
 func (n *Network) Mend() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.cut = false
+	n.cut, n.reject = false, false
 }
 
 // Freeze lets nothing through in either direction until Thaw; connections can be opened, as with a stopped process.
@@ -65,8 +74,12 @@ func (n *Network) Opened() int {
 func (n *Network) dialer(dial dialer) dialer {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		n.mu.Lock()
-		cut := n.cut
+		cut, reject := n.cut, n.reject
 		n.mu.Unlock()
+		if reject {
+			c, far := net.Pipe()
+			return c, far.Close()
+		}
 		if cut {
 			return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
 		}
