@@ -22,8 +22,9 @@ screenshots: ; SCREENSHOTS=$(CURDIR)/docs/screenshots $(MAKE) browser
 vuln:        ; sh scripts/vuln.sh
 fuzz:        ; FUZZTIME=$(FUZZTIME) sh scripts/fuzz.sh
 bench:       ; $(GO) test -run '^$$' -bench . -benchmem ./internal/...
+bench-instrument: ; $(GO) test -run '^$$' -bench . -benchtime 1x -count 2 ./internal/bench
 demo:        ; sh scripts/demo.sh
 site:        build ; bin/sitegen build --results results --templates templates --out site
 clean:       ; rm -rf bin .cache && find site -mindepth 1 ! -name README.md ! -name .gitignore -delete
 
-.PHONY: build test lint fmt vet staticcheck unit race program survival soak e2e browser screenshots vuln fuzz bench demo site clean
+.PHONY: build test lint fmt vet staticcheck unit race program survival soak e2e browser screenshots vuln fuzz bench bench-instrument demo site clean
