@@ -11,6 +11,7 @@ import (
 	"speedmatrix/internal/event"
 	"speedmatrix/internal/eventlog"
 	"speedmatrix/internal/plan"
+	"speedmatrix/internal/session"
 )
 
 // resumeRun goes on with an interrupted run: same server, same model, same plan, same method, or it refuses and
@@ -21,6 +22,10 @@ func (o *options) resumeRun(ctx context.Context, p process) error {
 		return fmt.Errorf("--resume: %w", err)
 	}
 	stored := log.Run()
+	if nothingLeft(stored, log.Done()) { // only to be put in its place: no server is needed
+		defer func() { _ = log.Close() }()
+		return o.finish(p, log, session.Outcome{Run: stored}, nil)
+	}
 	t, err := o.resumeTarget(ctx, p, stored)
 	if err != nil {
 		return errors.Join(err, log.Close())
@@ -33,6 +38,25 @@ func (o *options) resumeRun(ctx context.Context, p process) error {
 		return errors.Join(err, log.Close())
 	}
 	return o.measure(ctx, p, t, log)
+}
+
+// nothingLeft reports whether every pass of a run is finished and its events are stored.
+func nothingLeft(run event.Run, stored map[eventlog.Step]bool) bool {
+	for i, c := range run.Cells {
+		if c.Status != event.Ran {
+			continue
+		}
+		done := 0
+		for _, p := range c.Passes {
+			if p.Stop != event.StopInterrupted && stored[eventlog.Step{Cell: i, Repeat: p.Repeat}] {
+				done++
+			}
+		}
+		if done < run.Method.Repeats {
+			return false
+		}
+	}
+	return true
 }
 
 func (o *options) resumeTarget(ctx context.Context, p process, stored event.Run) (target, error) {

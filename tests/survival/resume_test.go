@@ -170,3 +170,31 @@ func sameModel(t *testing.T) string {
 	}
 	return f.Name()
 }
+
+// TestResumeOfAMeasuredRun: when all is measured and the run cannot be put in its place, --resume does only that.
+func TestResumeOfAMeasuredRun(t *testing.T) {
+	t.Parallel()
+	e := newEngine(t, simengine.Options{})
+	out := t.TempDir()
+	p := start(t, matrix(e.url(), out)...)
+	p.until("a first pass", func() bool { return finishedIn(t, out) == 1 })
+	dir := runIn(t, out)
+	final := strings.TrimSuffix(dir, ".partial")
+	if err := os.Mkdir(final, 0o755); err != nil { // in the way
+		t.Fatal(err)
+	}
+	p.must(1)
+	if s := p.stderr.String(); !strings.Contains(s, "exists already") || !strings.Contains(s, "--resume "+dir) {
+		t.Errorf("said %q, want what is in the way, and how to go on", s)
+	}
+	before := checkPartial(t, dir, nil)
+	if len(before) != 4 {
+		t.Errorf("%d finished passes, want all four", len(before))
+	}
+	if err := os.Remove(final); err != nil {
+		t.Fatal(err)
+	}
+	e.stop() // no server is needed for that
+	start(t, resume(e.url(), dir)...).must(0)
+	checkComplete(t, final, uncut(t), before)
+}
