@@ -129,7 +129,7 @@ func killOnce(t *testing.T, rng *rand.Rand, number int, whole content, sum *kill
 func killAt(p *program, rng *rand.Rand, byChanges bool, took time.Duration, out string) {
 	p.t.Helper()
 	end := time.Now().Add(time.Duration(rng.Int64N(int64(took))))
-	changes, jitter := 1+rng.IntN(30), time.Duration(rng.Int64N(int64(2*time.Millisecond)))
+	changes, jitter := 1+rng.IntN(24), time.Duration(rng.Int64N(int64(2*time.Millisecond)))
 	if !byChanges {
 		select {
 		case <-p.ended:

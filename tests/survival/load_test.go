@@ -218,6 +218,23 @@ func interruptOnce(t *testing.T) {
 		t.Errorf("%d requests kept of the %d that the engine served: the bookkeeping of the interrupted cell was not finished", kept, len(e.truth.Served()))
 	}
 	start(t, "show", dir).must(0)
+
+	// A kill between the two steps of measuring such a pass again leaves its place in run.toml without its events.
+	for s := range c.steps {
+		if _, done := c.finished()[s]; done {
+			continue
+		}
+		files, err := filepath.Glob(filepath.Join(dir, fmt.Sprintf("part-c%05d-*", s.Cell)))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("parts of cell %d: %v %v", s.Cell, files, err)
+		}
+		for _, f := range files {
+			if err := os.Remove(f); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	checkPartial(t, dir, c.finished())
 }
 
 func interruptTwice(t *testing.T) {
