@@ -71,6 +71,9 @@ func (r *readiness) observe(l look) (d decision, reason string, ran float64) {
 	if l.at-max(r.peakAt, r.gaugePeakAt) < r.grace || l.at < r.grace {
 		return wait, "", 0
 	}
+	if r.nobodyWaits() {
+		return ready, "", float64(r.asked)
+	}
 	ran = r.ran()
 	return queued, fmt.Sprintf("the server ran %.0f of %d requests at once", ran, r.asked), ran
 }
@@ -86,10 +89,21 @@ func (r *readiness) held(at time.Duration) bool {
 	}
 	m := r.means()
 	if m.known {
-		return m.running >= least(r.asked) && m.waiting <= math.Max(0.5, 0.05*float64(r.asked))
+		return m.running >= least(r.asked) && m.waiting <= mostWaiting(r.asked)
 	}
 	return float64(m.peak) >= least(r.asked)
 }
+
+// nobodyWaits reports whether all streams have had a token and the server says that its queue is empty: when it runs
+// fewer than asked all the same, it is not the server that holds streams back but what is on this side of it. Such a
+// cell is measured as ready; its average of active requests and the client's own health tell the rest.
+func (r *readiness) nobodyWaits() bool {
+	m := r.means()
+	return m.known && m.queue && r.looks[0].started >= r.asked && m.waiting <= mostWaiting(r.asked)
+}
+
+// mostWaiting is the mean queue up to which a cell counts as having none: each restart passes through it.
+func mostWaiting(asked int) float64 { return math.Max(0.5, 0.05*float64(asked)) }
 
 // least is the mean concurrency from which a cell counts as running all its streams: a restarting stream is
 // for a moment not running.
@@ -102,15 +116,18 @@ type means struct {
 	peak             int     // most streams active in one look
 	running, waiting float64 // of the gauges
 	known            bool    // false without a gauge
+	queue            bool    // the gauges tell the queue
 }
 
 func (r *readiness) means() (m means) {
 	var n float64
+	m.queue = true
 	for _, l := range r.looks {
 		m.peak = max(m.peak, l.active)
 		if l.gauge != nil {
 			m.running += l.gauge.Running
 			m.waiting += l.gauge.Waiting
+			m.queue = m.queue && !l.gauge.NoQueue
 			n++
 		}
 	}

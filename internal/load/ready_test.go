@@ -47,6 +47,12 @@ func TestReadiness(t *testing.T) {
 		func(time.Duration) look { return look{started: 9, active: 9, gauge: gauge(9, 7)} }, queued, leastWait+step, 9)
 	check("gauges say 9 of 16 although all had a token: some were preempted", 16, 0,
 		func(time.Duration) look { return look{started: 16, active: 16, gauge: gauge(9, 7)} }, queued, leastWait+step, 9)
+	check("fewer run although the server's queue is empty: the streams are slow to come back", 64, 0,
+		func(time.Duration) look { return look{started: 64, active: 58, gauge: gauge(59, 0)} }, ready, leastWait+step, 0)
+	check("a gauge that does not tell its queue proves nothing", 64, 0,
+		func(time.Duration) look {
+			return look{started: 64, active: 58, gauge: &Gauges{Running: 58, NoQueue: true}}
+		}, queued, leastWait+step, 58)
 	check("a long cold prefill gives the rest more time", 8, 20*time.Second,
 		func(time.Duration) look { return look{started: 4, active: 4} }, queued, 40*time.Second+step, 4)
 	check("streams that come in one by one are waited for", 8, 0, func(t time.Duration) look {
