@@ -109,7 +109,7 @@ func buildLlama(t *testing.T, server string) error {
 	if err := run(cmake, "--build", in("build"), "--target", "llama-server", "-j", strconv.Itoa(runtime.NumCPU())); err != nil {
 		return err
 	}
-	return install(in("build/llama.cpp/bin/llama-server"), server)
+	return install(in("build/bin/llama-server"), server)
 }
 
 // install copies a binary so that it is there whole or not at all.
