@@ -5,5 +5,5 @@ import "embed"
 
 // Files is the content of this folder: what a site is built from when no other folder is named.
 //
-//go:embed *.html *.css *.js *.md *.svg *.toml assets
+//go:embed *.html *.css *.js *.md *.svg *.toml *.json assets
 var Files embed.FS

@@ -8,8 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
-	"sync"
+	"slices"
 
 	"github.com/spf13/pflag"
 
@@ -22,6 +21,7 @@ import (
 // buildConfig is the flags of build. The zero value is not usable: buildFlags sets the defaults.
 type buildConfig struct {
 	results, templates, overrides, out, baseURL string
+	cache                                       string // "" keeps nothing between builds
 	copyData, keepGoing                         bool
 	templatesGiven                              bool // --templates was typed, so it must exist
 }
@@ -34,6 +34,7 @@ func buildFlags(c *buildConfig) *pflag.FlagSet {
 	set.StringVar(&c.overrides, "overrides", "", "`folder` whose files win over templates of the same name")
 	set.StringVar(&c.out, "out", "site", "output `folder`, replaced as a whole")
 	set.StringVar(&c.baseURL, "base-url", "", "`address` of the site, over base_url of site.toml")
+	set.StringVar(&c.cache, "cache", ".cache", "`folder` that keeps what was computed of each run for the next build; \"\" for none")
 	set.BoolVar(&c.copyData, "copy-data", false, "copy the raw parquet files beside each page")
 	set.BoolVar(&c.keepGoing, "keep-going", false, "leave out broken runs with a warning")
 	return set
@@ -106,41 +107,56 @@ func build(ctx context.Context, c buildConfig, stderr io.Writer) (n int, err err
 	for _, dir := range partial {
 		fmt.Fprintf(stderr, "sitegen: %s is not complete and is left out: finish it with measure run --resume %s\n", dir, dir)
 	}
+	x, err := readExtras(c.results)
+	if err != nil {
+		return 0, err
+	}
+	st := openStore(c.cache, c.out)
+	opt.Program, opt.Previous = st.program, st.previous()
 	b, err := site.New(opt, s)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, b.Abort()) }()
-	entries, err := addRuns(ctx, b, s, dirs, c.keepGoing, stderr)
+	w := &runWriter{b: b, site: s, store: st, extras: x}
+	records, err := w.addRuns(ctx, dirs, c.keepGoing, stderr)
 	if err != nil {
 		return 0, err
 	}
-	if err := addPages(b, opt, s, entries); err != nil {
+	if err := addPages(b, opt, s, records, x); err != nil {
 		return 0, err
 	}
-	return len(entries), b.Finish()
+	if err := b.Finish(); err != nil {
+		return 0, err
+	}
+	if err := st.save(b.Manifest()); err != nil {
+		fmt.Fprintf(stderr, "sitegen: the next build starts without a cache: %s\n", oneLine(err))
+	}
+	return len(records), nil
 }
 
-// addRuns loads and writes all runs, several at once, and returns their entries in order. A broken run is an error that names it;
+// runWriter writes the folders of single runs.
+type runWriter struct {
+	b      *site.Builder
+	site   page.Site
+	store  *store
+	extras extras
+}
+
+// addRuns loads and writes all runs, several at once, and returns their records, newest first. A broken run is an error that names it;
 // with keepGoing it is a warning.
-func addRuns(ctx context.Context, b *site.Builder, s page.Site, dirs []string, keepGoing bool, stderr io.Writer) ([]page.Entry, error) {
-	entries, errs := make([]*page.Entry, len(dirs)), make([]error, len(dirs))
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for i, dir := range dirs {
-		slots <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			if errs[i] = ctx.Err(); errs[i] == nil {
-				entries[i], errs[i] = addRun(b, s, dir)
-			}
-		})
-	}
-	wg.Wait()
+func (w *runWriter) addRuns(ctx context.Context, dirs []string, keepGoing bool, stderr io.Writer) ([]record, error) {
+	records, errs := make([]*record, len(dirs)), make([]error, len(dirs))
+	_ = inParallel(len(dirs), func(i int) error {
+		if errs[i] = ctx.Err(); errs[i] == nil {
+			records[i], errs[i] = w.add(dirs[i])
+		}
+		return nil // told below, by run
+	})
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	var out []page.Entry
+	var out []record
 	var broken []error
 	for i, dir := range dirs {
 		switch {
@@ -150,32 +166,17 @@ func addRuns(ctx context.Context, b *site.Builder, s page.Site, dirs []string, k
 			fmt.Fprintf(stderr, "sitegen: %s is broken and is left out: %s\n", dir, oneLine(errs[i]))
 		case errs[i] != nil:
 			broken = append(broken, fmt.Errorf("%s: %s (mend or remove it, or leave it out with --keep-going)", dir, oneLine(errs[i])))
-		default:
-			out = append(out, *entries[i])
+		case records[i] != nil:
+			out = append(out, *records[i])
 		}
 	}
-	page.SortEntries(out)
+	slices.SortFunc(out, func(x, y record) int { return page.CompareEntries(x.Listed.Entry, y.Listed.Entry) })
 	return out, errors.Join(broken...)
 }
 
-func addRun(b *site.Builder, s page.Site, dir string) (*page.Entry, error) {
-	l, err := load(dir, s)
-	if err != nil {
-		return nil, err
-	}
-	if err := b.Run(l.run); err != nil {
-		return nil, err
-	}
-	return &l.entry, nil
-}
-
 // addPages writes the pages that are about all runs or none.
-func addPages(b *site.Builder, opt site.Options, s page.Site, entries []page.Entry) error {
-	index, err := page.NewIndex(entries).JSON()
-	if err != nil {
-		return err
-	}
-	if err := b.Home(page.NewHome(entries, s), index); err != nil {
+func addPages(b *site.Builder, opt site.Options, s page.Site, records []record, x extras) error {
+	if err := addMany(b, opt, s, records, x); err != nil {
 		return err
 	}
 	if err := addMethodology(b, opt, s); err != nil {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"speedmatrix/internal/compare"
 	"speedmatrix/internal/eventlog"
 	"speedmatrix/internal/page"
 	"speedmatrix/internal/site"
@@ -54,38 +55,119 @@ func scan(dir string) (runs, partial []string, err error) {
 // errPartial says that a folder holds a run in progress.
 var errPartial = errors.New("the run is not complete")
 
-// loaded is one run, ready to be written, and its line in the lists.
-type loaded struct {
-	run   site.Run
-	entry page.Entry
-}
-
-// load reads a run folder and computes everything that is published of it.
-func load(dir string, s page.Site) (loaded, error) {
+// add reads a run folder, or what the last build knew of it, writes the run's folder of the site, and returns its record; nil when the
+// run was withdrawn.
+func (w *runWriter) add(dir string) (*record, error) {
 	if info, err := os.Lstat(dir); err != nil {
-		return loaded{}, err
+		return nil, err
 	} else if !info.IsDir() {
-		return loaded{}, errors.New("a run must be a folder, not a link")
+		return nil, errors.New("a run must be a folder, not a link")
 	}
-	l, err := eventlog.Open(dir)
-	if err != nil {
-		return loaded{}, err
-	}
-	if l.Partial() {
-		return loaded{}, errPartial
-	}
-	if name := filepath.Base(dir); l.Run().ID != name {
-		return loaded{}, fmt.Errorf("%s names the run %q: the folder must have that name", runFile, l.Run().ID)
-	}
-	sum, err := summarize(l)
-	if err != nil {
-		return loaded{}, err
+	id := filepath.Base(dir)
+	erratum, wrong := w.extras.errata[id]
+	if wrong && erratum.Action == page.Tombstone {
+		return nil, w.b.PageUnit("stone.html", page.RunPath(id), page.NewStone(id, erratum, w.site))
 	}
 	notes, err := readNotes(dir)
 	if err != nil {
-		return loaded{}, err
+		return nil, err
 	}
-	return publish(&sum, notes, dir, s)
+	rec, sum, err := w.read(dir, id)
+	if err != nil {
+		return nil, err
+	}
+	w.store.use(rec)
+	key := w.b.Key("run", rec.Key, notes, fmt.Sprintf("%+v", erratum), dir)
+	return &rec, w.b.Unit(strings.TrimSuffix(page.RunPath(id), "/"), key, func() error {
+		if sum == nil {
+			if sum, err = w.again(rec.Key, dir); err != nil {
+				return err
+			}
+		}
+		run, err := publish(sum, notes, dir, w.site)
+		if err != nil {
+			return err
+		}
+		if wrong {
+			run.Page.Warnings = append([]page.Caveat{erratum.Caveat()}, run.Page.Warnings...)
+		}
+		return w.b.Run(run)
+	})
+}
+
+// read returns what is known of a run. The summary is nil when it was not needed for that.
+func (w *runWriter) read(dir, id string) (record, *summary.Run, error) {
+	text, err := eventlog.ReadRun(dir)
+	if err != nil {
+		return record{}, nil, err
+	}
+	key := w.store.key(text)
+	if rec, ok := w.store.known[key]; ok && rec.Listed.Entry.ID == id && untouched(dir, rec.Raw) {
+		return rec, nil, nil
+	}
+	l, err := eventlog.Open(dir)
+	if err != nil {
+		return record{}, nil, err
+	}
+	if l.Partial() {
+		return record{}, nil, errPartial
+	}
+	if l.Run().ID != id {
+		return record{}, nil, fmt.Errorf("%s names the run %q: the folder must have that name", runFile, l.Run().ID)
+	}
+	raw, err := stamps(dir) // before the digests are compared: a later change is seen
+	if err != nil {
+		return record{}, nil, err
+	}
+	if err := l.Verify(); err != nil {
+		return record{}, nil, err
+	}
+	sum, ok := w.store.aggregates(key)
+	if !ok {
+		if sum, err = summarize(l); err != nil {
+			return record{}, nil, err
+		}
+		if err := w.store.keep(key, &sum); err != nil {
+			return record{}, nil, err
+		}
+	}
+	rec := record{Key: key, Raw: raw, Files: l.Run().Files, Listed: page.Listed{Entry: page.NewEntry(&sum), Compared: compare.Of(&sum)}}
+	return rec, &sum, nil
+}
+
+// again is the summary of a run whose record was known.
+func (w *runWriter) again(key, dir string) (*summary.Run, error) {
+	if sum, ok := w.store.aggregates(key); ok {
+		return &sum, nil
+	}
+	l, err := eventlog.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	sum, err := summarize(l)
+	if err != nil {
+		return nil, err
+	}
+	return &sum, w.store.keep(key, &sum)
+}
+
+// stamps describes the raw files of a run.
+func stamps(dir string) ([]stamp, error) {
+	var out []stamp
+	for _, name := range rawFiles {
+		info, err := os.Lstat(filepath.Join(dir, name))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, stamp{name, info.Size(), info.ModTime().UnixNano()})
+	}
+	return out, nil
+}
+
+// untouched reports whether the raw files are as they were when their digests were compared.
+func untouched(dir string, raw []stamp) bool {
+	now, err := stamps(dir)
+	return err == nil && slices.Equal(now, raw)
 }
 
 func summarize(l *eventlog.Log) (summary.Run, error) {
@@ -101,20 +183,20 @@ func summarize(l *eventlog.Log) (summary.Run, error) {
 }
 
 // publish makes the page and its twins.
-func publish(sum *summary.Run, notes, dir string, s page.Site) (loaded, error) {
+func publish(sum *summary.Run, notes, dir string, s page.Site) (site.Run, error) {
 	p, err := page.NewRun(sum, page.RunInput{Notes: notes, Site: s})
 	if err != nil {
-		return loaded{}, err
+		return site.Run{}, err
 	}
-	out := loaded{run: site.Run{Page: p, CSV: page.CellsCSV(sum)}, entry: page.NewEntry(sum)}
+	out := site.Run{Page: p, CSV: page.CellsCSV(sum)}
 	var errs [3]error
-	out.run.JSON, errs[0] = page.NewTwin(sum).JSON()
-	out.run.Curves, errs[1] = page.NewCurves(sum).JSON()
-	out.run.Strips, errs[2] = page.NewStrips(sum).JSON()
+	out.JSON, errs[0] = page.NewTwin(sum).JSON()
+	out.Curves, errs[1] = page.NewCurves(sum).JSON()
+	out.Strips, errs[2] = page.NewStrips(sum).JSON()
 	if s.CopyData {
-		out.run.Copy = map[string]string{}
+		out.Copy = map[string]string{}
 		for _, name := range rawFiles {
-			out.run.Copy[name] = filepath.Join(dir, name)
+			out.Copy[name] = filepath.Join(dir, name)
 		}
 	}
 	return out, errors.Join(errs[:]...)

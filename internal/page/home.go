@@ -22,6 +22,7 @@ type Entry struct {
 	Simulated bool
 
 	Model, GPU, Engine, Version, Quantization string
+	Device                                    string // the accelerator without their number
 
 	Peak      *float64 // highest total tok/s of the decode cells
 	PeakCell  string   // "8K × 128"
@@ -40,6 +41,7 @@ func NewEntry(s *summary.Run) Entry {
 	e := Entry{
 		ID: r.ID, Title: runTitle(s), Started: r.Started.UTC(), State: r.State, Simulated: r.Simulated(),
 		Model: clip(modelName(r), 120), GPU: clip(gpuName(r), 120), Engine: clip(Clean(r.Engine.Text("name")), 80),
+		Device:  clip(deviceName(r), 120),
 		Version: clip(Clean(r.Engine.Text("version")), 80), Quantization: clip(Clean(quantization(r)), 40),
 		Cells: len(s.Prefill) + len(s.Decode), MethodVer: r.Tool.Method,
 	}
@@ -65,16 +67,18 @@ func NewEntry(s *summary.Run) Entry {
 	return e
 }
 
-// gpuName is the accelerator, else the processor, for runs without one.
+// deviceName is the accelerator, else the processor, for runs without one.
+func deviceName(r *event.Run) string {
+	return Clean(or(r.Hardware.Text("gpu"), r.Hardware.Text("cpu")))
+}
+
+// gpuName is the accelerators with their number.
 func gpuName(r *event.Run) string {
-	name := r.Hardware.Text("gpu")
-	if name == "" {
-		name = r.Hardware.Text("cpu")
-	}
+	name := deviceName(r)
 	if n, ok := r.Hardware.Number("gpu_count"); ok && n > 1 && r.Hardware.Text("gpu") != "" {
 		name = fmt.Sprintf("%s × %s", number(n), name)
 	}
-	return Clean(name)
+	return name
 }
 
 func quantization(r *event.Run) string {
@@ -87,19 +91,20 @@ func quantization(r *event.Run) string {
 }
 
 // SortEntries puts the newest first; runs of the same instant by id.
-func SortEntries(es []Entry) {
-	slices.SortFunc(es, func(a, b Entry) int {
-		return cmp.Or(b.Started.Compare(a.Started), strings.Compare(a.ID, b.ID))
-	})
+func SortEntries(es []Entry) { slices.SortFunc(es, CompareEntries) }
+
+// CompareEntries is the order of SortEntries.
+func CompareEntries(a, b Entry) int {
+	return cmp.Or(b.Started.Compare(a.Started), strings.Compare(a.ID, b.ID))
 }
 
 // Home is the list of runs.
 type Home struct {
 	Frame
+	List
 	Heading string
 	Tagline string
-	Runs    []HomeRow
-	Columns []HomeColumn
+	Browse  []Link // the facets
 }
 
 // HomeColumn is a header of the list.
@@ -131,15 +136,8 @@ func NewHome(es []Entry, s Site) Home {
 	}
 	h := Home{
 		Frame: s.frame("home", "", name, description), Heading: name, Tagline: s.Tagline,
-		Columns: []HomeColumn{
-			{"Date", "date", true}, {"Model", "model", false}, {"GPU", "gpu", false}, {"Engine", "engine", false},
-			{"Quantization", "quantization", false}, {"Peak tok/s", "peak", true}, {"One request tok/s", "one", true},
-			{"TTFT, one request", "ttft", true}, {"Prefill tok/s", "prefill", true},
-		},
 	}
-	for _, e := range es {
-		h.Runs = append(h.Runs, newHomeRow(e))
-	}
+	h.List = newList(split(es), 0, "", "", "Newest first. One request and peak are output tokens a second; prefill is prompt tokens a second.", len(es))
 	h.Alternates = []Alternate{{"application/json", "data/runs.json", "All runs as JSON"}}
 	return h
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // assetNames lists the files that pages load. The first of a pair is the name in templates/.
-var assetNames = []string{"style.css", "site.js", "favicon.svg", "assets/echarts.min.js"}
+var assetNames = []string{"style.css", "site.js", "compare.js", "favicon.svg", "assets/echarts.min.js"}
 
 // licence of the chart library; it stands beside it under its plain name.
 const licence = "assets/LICENSE-echarts.txt"

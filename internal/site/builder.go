@@ -239,7 +239,7 @@ func (b *Builder) listed(path, day string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.urls = append(b.urls, location{path, day})
-	if u := b.open[strings.TrimSuffix(path, "/")]; u != nil {
+	if u := b.open[unitOf(path)]; u != nil {
 		u.Listed = append(u.Listed, Location{path, day})
 	}
 }

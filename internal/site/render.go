@@ -9,7 +9,13 @@ import (
 )
 
 // pageTemplates are the kinds of page; each is base.html with the "content" of its own file.
-var pageTemplates = []string{"home.html", "run.html", "methodology.html", "404.html"}
+var pageTemplates = []string{
+	"home.html", "older.html", "run.html", "stone.html", "facets.html", "facet.html", "compare.html", "compare-any.html", "trends.html",
+	"trend.html", "methodology.html", "prose.html", "404.html",
+}
+
+// parts holds what several pages share.
+const parts = "list.html"
 
 // renderer holds the parsed templates. It is safe for use by several goroutines.
 type renderer struct {
@@ -21,6 +27,10 @@ func newRenderer(o Options, a assets) (*renderer, error) {
 	if err != nil {
 		return nil, err
 	}
+	shared, err := o.layered(parts)
+	if err != nil {
+		return nil, err
+	}
 	funcs := template.FuncMap{"asset": a.url, "markup": markup, "ramp": ramp}
 	r := &renderer{pages: map[string]*template.Template{}}
 	for _, name := range pageTemplates {
@@ -29,6 +39,9 @@ func newRenderer(o Options, a assets) (*renderer, error) {
 			return nil, err
 		}
 		t, err := template.New("base.html").Funcs(funcs).Option("missingkey=error").Parse(string(base))
+		if err == nil {
+			_, err = t.New(parts).Parse(string(shared))
+		}
 		if err == nil {
 			_, err = t.New(name).Parse(string(b))
 		}

@@ -96,9 +96,11 @@ func (b *Builder) PageUnit(template, folder string, model any) error {
 	if err != nil {
 		return fmt.Errorf("page %s: %w", folder, err)
 	}
-	dir := strings.TrimSuffix(folder, "/")
-	return b.Unit(dir, b.Key("page", template, string(content)), func() error { return b.Page(template, folder, model) })
+	return b.Unit(unitOf(folder), b.Key("page", template, string(content)), func() error { return b.Page(template, folder, model) })
 }
+
+// unitOf is the unit that a page's folder ("" or ending in "/") belongs to.
+func unitOf(folder string) string { return path.Clean(folder) }
 
 // Key names what a unit is made of: its parts, this program, the templates and the site's configuration.
 func (b *Builder) Key(parts ...string) string { return keyOf(append([]string{b.base}, parts...)) }
