@@ -20,7 +20,7 @@ for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
 done
 test -n "$url" || { echo "demo: the simulated engine did not start:" >&2; cat "$scratch/engine.log" >&2; exit 1; }
 
-bin/measure run --url "$url" --contexts 1K,2K,4K --concurrency 1,2,4 --max-tokens 256 --duration 2s \
+bin/measure run --url "$url" --contexts 1K,4K --concurrency 1,2,4,8 --max-tokens 256 --duration 2s \
 	--yes --out "$scratch/results"
 bin/sitegen build --results "$scratch/results" --templates templates --out site
 echo "The page: $(pwd)/site/index.html"
