@@ -1,0 +1,90 @@
+//go:build bench
+
+package site
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"speedmatrix/internal/synth"
+	"speedmatrix/tests/programs"
+)
+
+// TestBenchSite prints how long a site of many synthetic runs of the seed's size takes to build, and how much memory: make bench-site.
+// BENCH_RUNS is a list of sizes, "100,1000" without it. Four of the runs have events of their own, the others are the same
+// files under other names and facts, so a site of 1,000 runs needs 10 MB of disk and not 2 GB.
+func TestBenchSite(t *testing.T) {
+	sizes := os.Getenv("BENCH_RUNS")
+	if sizes == "" {
+		sizes = "100,1000"
+	}
+	bin := programs.Build(t)
+	fmt.Printf("%8s  %-28s %9s %9s %11s\n", "runs", "build", "wall", "CPU", "memory")
+	for _, size := range strings.Split(sizes, ",") {
+		n, err := strconv.Atoi(size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		benchSize(t, bin, n)
+	}
+}
+
+func benchSize(t *testing.T, bin programs.Bin, n int) {
+	dir := t.TempDir()
+	results := filepath.Join(dir, "results")
+	ids := synth.Identities(n + 1)
+	var own []string
+	add := func(id synth.Identity, i int) {
+		t.Helper()
+		var err error
+		if i < 4 {
+			var folder string
+			folder, err = synth.Store(results, synth.Config{Seed: uint64(i + 1), Slow: 1 + 0.05*float64(i)}, id)
+			own = append(own, folder)
+		} else {
+			_, err = synth.Copy(results, own[i%len(own)], id)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.MkdirAll(results, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for i, id := range ids[:n] {
+		add(id, i)
+	}
+	build := func(what string, more ...string) {
+		t.Helper()
+		args := append([]string{"build", "--results", results, "--out", filepath.Join(dir, "site"), "--cache", filepath.Join(dir, "cache")}, more...)
+		cmd := exec.Command(filepath.Join(string(bin), "sitegen"), args...)
+		cmd.Dir = dir
+		began := time.Now()
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		wall := time.Since(began)
+		usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+		cpu := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+		fmt.Printf("%8d  %-28s %7.2f s %7.2f s %8d MB\n", n, what, wall.Seconds(), cpu.Seconds(), usage.Maxrss/1024)
+	}
+	build("cold")
+	build("warm, nothing new")
+	add(ids[n], n)
+	build("warm, one new run")
+	overrides := filepath.Join(dir, "overrides")
+	if err := os.MkdirAll(overrides, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(overrides, "stone.html"), []byte(`{{define "content"}}<h1>{{.Heading}}</h1>{{end}}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	build("a template changed", "--overrides", overrides)
+}
