@@ -173,9 +173,11 @@ func (p *pass) run(ctx context.Context) (PassResult, error) {
 		return res, nil
 	}
 	if d == ready {
-		err = p.restarts(ctx, res.Pass.WindowStartUS)
+		if err := p.restarts(ctx, res.Pass.WindowStartUS); err != nil {
+			return res, err
+		}
 	}
-	return res, err
+	return res, p.waitWhileAway(ctx)
 }
 
 // warmUp looks at the streams until the cell is ready, or known to be queued or unready.

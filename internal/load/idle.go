@@ -2,7 +2,6 @@ package load
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 )
@@ -38,7 +37,7 @@ func (l *Loader) WaitIdle(ctx context.Context) error {
 		case err == nil && g.Running == 0 && g.Waiting == 0:
 			return nil
 		case time.Now().After(end) && err != nil:
-			return errors.Join(ErrServerGone, err)
+			return &goneError{err}
 		case time.Now().After(end):
 			return &BusyError{Running: g.Running, Waiting: g.Waiting}
 		}

@@ -82,8 +82,8 @@ func TestLoadTable(t *testing.T) {
 		for _, at := range []time.Duration{50 * time.Millisecond, 300 * time.Millisecond, 6 * time.Second} {
 			serverDies(t, at, func(r *simtest.Rig) { r.Net.Cut() })
 			serverDies(t, at, func(r *simtest.Rig) { r.Net.Freeze() })
-			serverDies(t, at, func(r *simtest.Rig) { r.Net.Reject() })
 		}
+		serverDies(t, 300*time.Millisecond, func(r *simtest.Rig) { r.Net.Reject() })
 	})
 }
 
@@ -118,7 +118,7 @@ func workerFails(t *testing.T) {
 // networkDrops breaks all connections at an instant of a pass and refuses new ones for 5 s.
 func networkDrops(t *testing.T, at time.Duration) {
 	t.Helper()
-	r := simtest.New(t, nil)
+	r := simtest.New(t, func(_ *simengine.Options, c *load.Config) { c.Duration = 4 * time.Second })
 	defer r.Stop()
 	time.AfterFunc(at, r.Net.Cut)
 	time.AfterFunc(at+5*time.Second, r.Net.Mend)
@@ -147,12 +147,12 @@ func networkDrops(t *testing.T, at time.Duration) {
 // serverDies makes a server vanish, or hang, at an instant of a pass, and measures how long the loader holds on.
 func serverDies(t *testing.T, at time.Duration, die func(*simtest.Rig)) {
 	t.Helper()
-	const timeout = 20 * time.Second
+	const timeout = 12 * time.Second
 	for _, metrics := range []bool{true, false} {
 		for _, phase := range []event.Phase{event.Decode, event.Prefill} {
 			r := simtest.New(t, func(o *simengine.Options, c *load.Config) {
 				o.NoMetrics = !metrics
-				c.Timeout = timeout
+				c.Timeout, c.Duration = timeout, 4*time.Second
 			})
 			var died time.Time
 			timer := time.AfterFunc(at, func() { died = time.Now(); die(r) })
