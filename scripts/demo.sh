@@ -22,5 +22,5 @@ test -n "$url" || { echo "demo: the simulated engine did not start:" >&2; cat "$
 
 bin/measure run --url "$url" --contexts 1K,4K --concurrency 1,2,4,8 --max-tokens 256 --duration 2s \
 	--yes --out "$scratch/results"
-bin/sitegen build --results "$scratch/results" --templates templates --out site
+bin/sitegen build --results "$scratch/results" --templates templates --cache "" --out site
 echo "The page: $(pwd)/site/index.html"

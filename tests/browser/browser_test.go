@@ -75,6 +75,6 @@ func buildSite(t *testing.T) settings {
 	gather(t, bin, results)
 	addHostile(t, results)
 	base, dir := serve(t)
-	bin.Must(t, time.Minute, "sitegen", "build", "--results", results, "--templates", "../../templates", "--out", dir, "--base-url", base)
+	bin.Must(t, time.Minute, "sitegen", "build", "--results", results, "--templates", "../../templates", "--cache", "", "--out", dir, "--base-url", base)
 	return settings{Base: base, Dir: dir, Run: largest(t, results), Pages: pages(t, dir)}
 }

@@ -205,7 +205,7 @@ func checkPrompts(t *testing.T, m measured) {
 func checkSite(t *testing.T, bin programs.Bin, m measured) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "site")
-	bin.Must(t, time.Minute, "sitegen", "build", "--results", filepath.Dir(m.folder), "--templates", "../../templates", "--out", out)
+	bin.Must(t, time.Minute, "sitegen", "build", "--results", filepath.Dir(m.folder), "--templates", "../../templates", "--cache", "", "--out", out)
 	page := filepath.Join(out, "runs", m.run.ID)
 	text, err := os.ReadFile(filepath.Join(page, "run.json"))
 	if err != nil {
