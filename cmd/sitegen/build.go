@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"github.com/spf13/pflag"
 
@@ -141,6 +142,8 @@ type runWriter struct {
 	site   page.Site
 	store  *store
 	extras extras
+
+	buffers sync.Pool // of *eventlog.Buffer
 }
 
 // addRuns loads and writes all runs, several at once, and returns their records, newest first. A broken run is an error that names it;

@@ -124,7 +124,7 @@ func (w *runWriter) read(dir, id string) (record, *summary.Run, error) {
 	}
 	sum, ok := w.store.aggregates(key)
 	if !ok {
-		if sum, err = summarize(l); err != nil {
+		if sum, err = w.summarize(l); err != nil {
 			return record{}, nil, err
 		}
 		if err := w.store.keep(key, &sum); err != nil {
@@ -144,7 +144,7 @@ func (w *runWriter) again(key, dir string) (*summary.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	sum, err := summarize(l)
+	sum, err := w.summarize(l)
 	if err != nil {
 		return nil, err
 	}
@@ -170,8 +170,14 @@ func untouched(dir string, raw []stamp) bool {
 	return err == nil && slices.Equal(now, raw)
 }
 
-func summarize(l *eventlog.Log) (summary.Run, error) {
-	requests, err := l.Requests()
+// summarize computes a run's numbers. The events are read into memory that the next run uses again: a summary keeps none of them.
+func (w *runWriter) summarize(l *eventlog.Log) (summary.Run, error) {
+	buffer, _ := w.buffers.Get().(*eventlog.Buffer)
+	if buffer == nil {
+		buffer = &eventlog.Buffer{}
+	}
+	defer w.buffers.Put(buffer)
+	requests, err := l.RequestsIn(buffer)
 	if err != nil {
 		return summary.Run{}, err
 	}

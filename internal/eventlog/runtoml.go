@@ -60,12 +60,15 @@ func DecodeRun(data []byte) (event.Run, error) {
 	if err := checkNesting(data); err != nil {
 		return event.Run{}, err
 	}
+	// Once for both: of the fields of one name the outer ones are filled.
 	var door struct {
+		event.Run
 		Schema  *int `toml:"schema"`
 		Started any  `toml:"started"` // as written: decoding to a time.Time would take one without a zone for UTC
 	}
-	if _, err := toml.Decode(string(data), &door); err != nil {
-		return event.Run{}, tomlError(err)
+	meta, err := toml.Decode(string(data), &door)
+	if err != nil {
+		return event.Run{}, decodeError(data, err)
 	}
 	if door.Schema == nil {
 		return event.Run{}, errors.New(`run.toml: key "schema" is missing`)
@@ -73,18 +76,33 @@ func DecodeRun(data []byte) (event.Run, error) {
 	if *door.Schema != 1 {
 		return event.Run{}, &SchemaError{*door.Schema}
 	}
-	if at, ok := door.Started.(time.Time); ok && at.Location() != time.UTC {
-		return event.Run{}, fmt.Errorf("run.toml: started %q: want an instant in UTC, such as 2026-12-01T10:15:00Z", at.Format(time.RFC3339))
+	run := door.Run
+	run.Schema = *door.Schema
+	switch at := door.Started.(type) {
+	case nil:
+	case time.Time:
+		if at.Location() != time.UTC {
+			return event.Run{}, fmt.Errorf("run.toml: started %q: want an instant in UTC, such as 2026-12-01T10:15:00Z", at.Format(time.RFC3339))
+		}
+		run.Started = at
+	default:
+		return event.Run{}, fmt.Errorf("run.toml: started %v: want an instant in UTC, such as 2026-12-01T10:15:00Z", at)
 	}
-	return decodeRunV1(data)
+	return checkRunV1(run, meta)
 }
 
-func decodeRunV1(data []byte) (event.Run, error) {
-	var run event.Run
-	meta, err := toml.Decode(string(data), &run)
-	if err != nil {
-		return event.Run{}, tomlError(err)
+// decodeError words why a run.toml cannot be decoded. Of a newer version a field may have another type: then its version is the reason.
+func decodeError(data []byte, err error) error {
+	var door struct {
+		Schema *int `toml:"schema"`
 	}
+	if _, again := toml.Decode(string(data), &door); again == nil && door.Schema != nil && *door.Schema != 1 {
+		return &SchemaError{*door.Schema}
+	}
+	return tomlError(err)
+}
+
+func checkRunV1(run event.Run, meta toml.MetaData) (event.Run, error) {
 	var errs []error
 	for _, key := range meta.Undecoded() {
 		errs = append(errs, fmt.Errorf("run.toml: key %q is not one of schema 1", key.String()))
