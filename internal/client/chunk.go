@@ -12,6 +12,7 @@ type chunk struct {
 
 	// Where text stands in the event, set by scanners when it is one string without escapes; textEnd is 0 otherwise.
 	textAt, textEnd int
+	usageAt         int // where the value of a usage begins; 0: there is none
 
 	prompt int32 // tokens of the prompt
 	cached int32 // of these, from the prefix cache

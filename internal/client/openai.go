@@ -4,11 +4,12 @@ package client
 // the usual form; c is then spoiled, and decodeOpenAI has to read it.
 func scanOpenAI(data []byte, c *chunk) bool {
 	s := scanner{b: data}
-	if !s.accept('{') {
-		return false
-	}
-	var seen seenKeys
-	for first := true; ; first = false {
+	return s.accept('{') && s.members(c, 0, true)
+}
+
+// members reads the members of an event from here to its end; first says that none came before, seen which known ones did.
+func (s *scanner) members(c *chunk, seen seenKeys, first bool) bool {
+	for ; ; first = false {
 		key, ok := s.field(first)
 		if !ok {
 			return false
@@ -21,6 +22,7 @@ func scanOpenAI(data []byte, c *chunk) bool {
 		case "choices":
 			ok = seen.once(0) && s.choices(c)
 		case "usage":
+			c.usageAt = s.i
 			ok = seen.once(1) && s.usage(c)
 		case "error":
 			ok = seen.once(2) && s.null()
@@ -39,6 +41,9 @@ func scanOpenAI(data []byte, c *chunk) bool {
 
 // seenKeys notes which known keys of an object came: which of two counts is left to encoding/json.
 type seenKeys uint8
+
+// allKeys are all known keys: none may come again.
+const allKeys = ^seenKeys(0)
 
 func (k *seenKeys) once(bit int) bool {
 	fresh := *k&(1<<bit) == 0

@@ -79,6 +79,11 @@ func FuzzTemplate(f *testing.F) {
 	f.Add([]byte(`{"choices":[{"delta":{"content":"a"}}]}`), []byte(`{"choices":[{"delta":{"content":"a\"}}]}`))
 	f.Add([]byte(`{"choices":[{"delta":{"content":"a"}}]}`), []byte(`{"choices":[{"delta":{"content":"b","content":"a"}}]}`))
 	f.Add([]byte(`{"choices":[{"delta":{"content":"aaa"}}]}`), []byte(`{"choices":[{"delta":{"content":""}}]}`))
+	counted := `{"choices":[{"delta":{"content":"a"},"finish_reason":null}],"usage":{"prompt_tokens":11,"completion_tokens":7}}`
+	f.Add([]byte(counted), []byte(strings.Replace(counted, ":7}", `:8,"prompt_tokens_details":{"cached_tokens":3}},"x":1`, 1)))
+	f.Add([]byte(counted), []byte(strings.Replace(counted, ":7}", `:8},"error":{"message":"m"}`, 1)))
+	f.Add([]byte(counted), []byte(strings.Replace(counted, ":7}", `:8},"usage":{"completion_tokens":9}`, 1)))
+	f.Add([]byte(counted), []byte(strings.Replace(counted, `{"prompt_tokens":11,"completion_tokens":7}`, "null", 1)))
 	f.Fuzz(func(t *testing.T, before, data []byte) {
 		for _, d := range []dialect{chat(), ollama()} {
 			var form template
@@ -120,6 +125,9 @@ func TestTemplate(t *testing.T) {
 	event := func(text string) string {
 		return `{"id":"c","choices":[{"delta":{"content":"` + text + `"},"finish_reason":null}]}`
 	}
+	counted := func(text, usage string) string {
+		return strings.TrimSuffix(event(text), "}") + `,"usage":` + usage + `}`
+	}
 	check(event("a"), "", false)
 	check(event("bcd"), "bcd", true)
 	check(event("é"), "é", true)
@@ -129,6 +137,18 @@ func TestTemplate(t *testing.T) {
 	check(`{"choices":[],"usage":{"completion_tokens":2}}`, "", false)
 	check(strings.Replace(event("e"), `"c"`, `"d"`, 1), "", false)
 	check(strings.Replace(event("f"), `"c"`, `"d"`, 1), "f", true)
+	check(counted("a", `{"prompt_tokens":11,"completion_tokens":7}`), "", false)
+	check(counted("b", `{"prompt_tokens":11,"completion_tokens":10}`), "b", true) // counts may change, also in length
+	check(counted("b", `{"completion_tokens":11},"n":[1]`), "b", true)
+	c.reset()
+	if !form.match([]byte(counted("xyz", `{"prompt_tokens":11,"completion_tokens":12}`)), &c) || c.output != 12 || c.prompt != 11 {
+		t.Errorf("usage of an event of the form: %d output, %d prompt, want 12 and 11", c.output, c.prompt)
+	}
+	c.reset()
+	twice := counted("b", `{"completion_tokens":12},"usage":{"completion_tokens":13}`)
+	if form.match([]byte(twice), &c) || c.output != -1 || len(c.text) != 0 {
+		t.Errorf("%s: matches, or leaves something behind: %d output", twice, c.output)
+	}
 }
 
 // facts is a chunk without its text, to be compared.
