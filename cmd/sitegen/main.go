@@ -3,6 +3,7 @@
 //	sitegen [build] --results results --templates templates --out site
 //	sitegen check results/<run>…
 //	sitegen serve
+//	sitegen diff results/<run> results/<run>
 //
 // Exit codes: 0 done, 1 failed (one line an error), 2 usage.
 package main

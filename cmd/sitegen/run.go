@@ -15,6 +15,7 @@ const overview = `sitegen: a website from measured runs
   sitegen [build]              build the site from results/
   sitegen serve                build, serve on this machine, rebuild on every change
   sitegen check results/<run>  validate runs before they are published
+  sitegen diff A B             compare two runs, cell by cell
 
 Each command has its own --help.
 `
@@ -48,13 +49,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return buildCommand(ctx, rest, stdout, stderr)
 	case "check":
 		return checkCommand(ctx, rest, stdout, stderr)
+	case "diff":
+		return diffCommand(ctx, rest, stdout, stderr)
 	case "serve":
 		return serveCommand(ctx, rest, stdout, stderr)
 	case "version":
 		fmt.Fprintln(stdout, "sitegen", version())
 		return nil
 	}
-	return usageError("unknown command %q: want build, serve or check (see sitegen --help)", name)
+	return usageError("unknown command %q: want build, serve, check or diff (see sitegen --help)", name)
 }
 
 // parse reads a command's flags; --help prints them and ends the command.
