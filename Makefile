@@ -2,7 +2,8 @@
 
 .NOTPARALLEL:
 GO       ?= go
-TAGS     := e2e,browser
+TAGS     := e2e,browser,bench
+BASE     ?= main
 FUZZTIME ?= 20s
 
 build:       ; $(GO) build -trimpath -o bin/ ./cmd/...
@@ -23,8 +24,10 @@ vuln:        ; sh scripts/vuln.sh
 fuzz:        ; FUZZTIME=$(FUZZTIME) sh scripts/fuzz.sh
 bench:       ; $(GO) test -run '^$$' -bench . -benchmem ./internal/...
 bench-instrument: ; $(GO) test -run '^$$' -bench . -benchtime 1x -count 2 ./internal/bench
+bench-site:  ; $(GO) test -tags bench -count=1 -timeout 60m -run BenchSite -v ./tests/site
+publish-check: build ; BASE=$(BASE) sh scripts/publish-check.sh
 demo:        ; sh scripts/demo.sh
 site:        build ; bin/sitegen build --results results --templates templates --out site
 clean:       ; rm -rf bin .cache && find site -mindepth 1 ! -name README.md ! -name .gitignore -delete
 
-.PHONY: build test lint fmt vet staticcheck unit race program survival soak e2e browser screenshots vuln fuzz bench bench-instrument demo site clean
+.PHONY: build test lint fmt vet staticcheck unit race program survival soak e2e browser screenshots vuln fuzz bench bench-instrument bench-site publish-check demo site clean
