@@ -73,6 +73,7 @@ var layers = map[string]layer{
 	"tests/ggufgen":    {allow: "ggufgen"},
 	"tests/programs":   {},
 	"tests/instrument": {},
+	"tests/site":       {},
 }
 
 // owners says which packages may import a module from outside the standard library. One not listed is refused.
