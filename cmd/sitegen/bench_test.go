@@ -41,3 +41,18 @@ func BenchmarkCold(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N)/n, "ms/run")
 }
+
+// BenchmarkWarm builds a site of 300 runs of which nothing has changed.
+func BenchmarkWarm(b *testing.B) {
+	const n = 300
+	c := buildConfig{results: manyRuns(b, n), templates: "../../templates", out: filepath.Join(b.TempDir(), "site"), cache: b.TempDir()}
+	if _, err := build(context.Background(), c, io.Discard); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := build(context.Background(), c, io.Discard); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N), "ms")
+}

@@ -173,9 +173,9 @@ func addComparisons(b *site.Builder, s page.Site, all []page.Listed, names page.
 	before := page.Predecessors(all, names)
 	err := inParallel(len(all), func(i int) error {
 		run, old := &all[i], before[all[i].Entry.ID]
-		parts := []string{"compare", keys[run.Entry.ID], fmt.Sprint(run.Entry)}
+		parts := []string{"compare", keys[run.Entry.ID], run.Entry.Title} // all else of a page is in its run.toml
 		if old != nil {
-			parts = append(parts, keys[old.Entry.ID], fmt.Sprint(old.Entry))
+			parts = append(parts, keys[old.Entry.ID], old.Entry.Title)
 		}
 		path := page.ComparePath(run.Entry.ID)
 		return b.Unit(strings.TrimSuffix(path, "/"), b.Key(parts...), func() error {

@@ -209,7 +209,13 @@ func (b *Builder) makeDir(dir string) error {
 	if known {
 		return nil
 	}
-	if err := os.MkdirAll(b.path(dir), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+	if dir == "." {
+		return nil
+	}
+	if err := b.makeDir(path.Dir(dir)); err != nil {
+		return err
+	}
+	if err := os.Mkdir(b.path(dir), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	b.mu.Lock()
