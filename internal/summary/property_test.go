@@ -169,7 +169,7 @@ func TestLongGaps(t *testing.T) {
 func TestLongCell(t *testing.T) {
 	run := togetherRun(decodeCell(1, pass(0, 1000, 7_201_000)))
 	c := summarize(t, run, []event.Request{requestOf(0, 0, event.Warmup, 0, 500, 1000, 7200)}).Decode[0]
-	if n := len(c.Timeline.TokS); n > 240 || c.Timeline.BinUS != 32_000_000 {
+	if n := len(c.Timeline.TokS); n > 80 || c.Timeline.BinUS != 128_000_000 {
 		t.Errorf("%d bins of %d µs", n, c.Timeline.BinUS)
 	}
 }

@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	maxBins  = 240
+	maxBins  = 80
 	maxSpans = 512
 )
 
 // timeline counts the tokens of a pass over time, from its first send to its last token or the window's end. An edge lies on
 // the window's start, so that bins inside of it hold nothing from outside. Bins are the shortest of 250 ms, 500 ms, 1 s, and
-// then twice as long each, of which 240 suffice.
+// then twice as long each, of which 80 suffice: a page shows them as a table too.
 func timeline(a *attempt) *Timeline {
 	from, to := a.window.StartUS, a.window.EndUS
 	for _, r := range a.requests {
