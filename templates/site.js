@@ -97,6 +97,28 @@
         find.addEventListener('input', () => { set('q', find.value.trim()); filter(); });
       }
     }
+    // A long list has its older runs on other pages: they are fetched when a reader filters or sorts.
+    let more = (table.dataset.more || '').split(' ').filter(Boolean);
+    const fetchMore = async () => {
+      if (!more.length || !(state.get('q') || state.get('sort'))) return;
+      const pages = more;
+      more = [];
+      for (const page of pages) {
+        const response = await fetch(page).catch(() => null);
+        if (!response || !response.ok) return;
+        const found = new DOMParser().parseFromString(await response.text(), 'text/html');
+        for (const row of all('tbody[data-row]', found)) {
+          for (const a of all('a[href]', row)) a.href = new URL(a.getAttribute('href'), new URL(page, location.href)).href;
+          rows.push(document.adoptNode(row));
+        }
+      }
+      sort();
+      filter();
+    };
+    if (table.dataset.more) {
+      for (const e of ['click', 'input']) document.addEventListener(e, () => { fetchMore(); });
+      fetchMore();
+    }
     if (state.get('sort')) sort();
     filter();
   }
