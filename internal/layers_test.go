@@ -74,6 +74,7 @@ var layers = map[string]layer{
 	"tests/programs":   {},
 	"tests/instrument": {},
 	"tests/site":       {},
+	"tests/truth":      {},
 }
 
 // owners says which packages may import a module from outside the standard library. One not listed is refused.
