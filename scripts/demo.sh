@@ -1,11 +1,12 @@
 #!/bin/sh
 # The whole way in a minute: build, start the simulated engine, measure a small matrix against it, make the
-# site, print where its page is. Everything but site/ goes to a scratch folder that is removed at the end.
+# site, print where its page is. The run stays in .cache/demo/results until the next demo.
 set -eu
 cd "$(dirname "$0")/.."
 go build -trimpath -o bin/ ./cmd/...
 
 scratch=$(mktemp -d)
+rm -rf .cache/demo # the run of the demo before
 engine=
 trap 'test -z "$engine" || kill "$engine" 2>/dev/null; rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM
@@ -21,6 +22,6 @@ done
 test -n "$url" || { echo "demo: the simulated engine did not start:" >&2; cat "$scratch/engine.log" >&2; exit 1; }
 
 bin/measure run --url "$url" --contexts 1K,4K --concurrency 1,2,4,8 --max-tokens 256 --duration 2s \
-	--yes --out "$scratch/results"
-bin/sitegen build --results "$scratch/results" --templates templates --cache "" --out site
+	--yes --out .cache/demo/results
+bin/sitegen build --results .cache/demo/results --templates templates --cache "" --out site
 echo "The page: $(pwd)/site/index.html"
