@@ -29,9 +29,10 @@ type settings struct {
 
 func TestSite(t *testing.T) {
 	tools := findTools(t)
-	site := buildSite(t)
+	dir := os.Getenv("SCREENSHOTS")
+	site := buildSite(t, dir == "")
 	site.Chromium = tools.chromium
-	if dir := os.Getenv("SCREENSHOTS"); dir != "" {
+	if dir != "" {
 		site.Screenshots = dir
 		node(t, tools, site, "screenshots.mjs")
 		return
@@ -67,13 +68,15 @@ func node(t *testing.T, tools tools, site settings, args ...string) {
 	}
 }
 
-// buildSite makes a site of the repository's runs and a hostile one, and serves it until the test ends.
-func buildSite(t *testing.T) settings {
+// buildSite makes a site of the repository's runs, and of a hostile one when asked, and serves it until the test ends.
+func buildSite(t *testing.T, hostile bool) settings {
 	t.Helper()
 	bin := programs.Build(t)
 	results := t.TempDir()
 	gather(t, bin, results)
-	addHostile(t, results)
+	if hostile {
+		addHostile(t, results)
+	}
 	base, dir := serve(t)
 	bin.Must(t, time.Minute, "sitegen", "build", "--results", results, "--templates", "../../templates", "--cache", "", "--out", dir, "--base-url", base)
 	return settings{Base: base, Dir: dir, Run: largest(t, results), Pages: pages(t, dir)}
