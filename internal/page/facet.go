@@ -233,7 +233,7 @@ func (f *faceter) pages(kind string, v facetValue, parts []facetValue) ([]FacetP
 		}
 		p.List = newList(split, i, v.path, p.Root, "Newest first.", len(entries))
 		if i > 0 {
-			p.NoIndex, p.Feed = true, ""
+			p.Feed = ""
 			out = append(out, FacetPage{Template: "facet.html", Path: path, Model: p})
 			continue
 		}

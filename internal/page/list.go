@@ -18,7 +18,7 @@ type Listed struct {
 
 // pageRows is how many runs a page of older ones holds. The first page of a list holds the newest, up to twice as many: the pages behind
 // it are counted from the oldest run, so that a new run changes none of them.
-const pageRows = 100
+const pageRows = 50
 
 // List is a table of runs, newest first, over one or more pages.
 type List struct {
@@ -111,7 +111,6 @@ func NewOlder(entries []Entry, s Site) []Older {
 		path := p.folder
 		heading := "Runs, page " + strconv.Itoa(len(pages)-i) + " of " + strconv.Itoa(len(pages)-1) + " of the older ones"
 		o := Older{Frame: s.frame("older", path, heading, "Older runs, newest first."), Heading: heading}
-		o.NoIndex = true
 		o.List = newList(pages, i, "", o.Root, "Older runs, newest first.", len(entries))
 		out = append(out, o)
 	}

@@ -16,7 +16,9 @@ type Prose struct {
 
 // NewProse builds such a page at path.
 func NewProse(path, heading, description, markdown string, files []Download, s Site) Prose {
-	return Prose{Frame: s.frame("prose", path, heading, description), Heading: heading, Body: renderOwn(markdown), Files: files}
+	// Code scrolls sideways on a small screen: it must take the focus.
+	body := HTML(strings.ReplaceAll(string(renderOwn(markdown)), "<pre>", `<pre tabindex="0">`))
+	return Prose{Frame: s.frame("prose", path, heading, description), Heading: heading, Body: body, Files: files}
 }
 
 // DataFiles are the files that the data page lists.
