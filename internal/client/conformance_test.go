@@ -27,6 +27,40 @@ reasoning) is given where it differs from TTFT. In brackets: how tokens were cou
 |---|---|---|
 `
 
+const othersHead = `
+## What other clients report of the same bytes
+
+The same server over a real socket, driven by tests/conformance/others.py on the dates given: three requests a row with
+GuideLLM and AIPerf, one with llama-benchy, none at the same time. A cell is what that client reported: result, output
+tokens, the smallest TTFT of its requests in milliseconds (the machine was busy with other work), its error, cut at 90
+characters. "right" and "wrong" compare it with the table above: success or failure, the tokens, and TTFT within 20 ms.
+Nothing else is compared, so "right" says nothing of times between tokens, of end to end, of what became of tokens before
+a failure, or of the kind of error.
+
+* GuideLLM was asked for 20 tokens a request. It reported 20 also of two streams without usage that had 4 and 100 tokens, so
+  its 20 of the other streams without usage (most rows) need not be a count.
+* AIPerf counts the text with a tokenizer (its default), here one that counts words.
+* llama-benchy's TTFT is its ` + "`" + `e2e_ttft` + "`" + `; a count of tokens was not read from it. "errored" means that it wrote no
+  result.
+* Tokens are not compared where the words are not the tokens, or where the right answer is an estimate (U+2028, 3 MB, tool
+  calls, no usage, a split rune).
+* "not run": the row was not run with that client. The stream that hangs was run with none: no time limit was set that would end it.
+
+`
+
+// otherClients writes the table of what others reported.
+func otherClients(t *testing.T, b *bytes.Buffer, cell func(string) string) {
+	clients, all := others(t)
+	b.WriteString(othersHead + "| stream | case | " + strings.Join(clients, " | ") + " |\n|---|---|" + strings.Repeat("---|", len(clients)) + "\n")
+	for _, r := range rows() {
+		fmt.Fprintf(b, "| %s | %s |", r.stream, cell(r.variant))
+		for _, c := range clients {
+			fmt.Fprintf(b, " %s |", cell(cellOf(c, all, r)))
+		}
+		b.WriteString("\n")
+	}
+}
+
 // elsewhere are the variants of rows that cannot be replayed on a plain connection, with the tests that hold them.
 func elsewhere() [][2]string {
 	return [][2]string{
@@ -46,6 +80,7 @@ func TestConformance(t *testing.T) {
 	for _, r := range rows() {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", r.stream, cell(r.variant), cell(answer(r.virtual(t), true)))
 	}
+	otherClients(t, &b, cell)
 	b.WriteString("\nHeld by tests of their own:\n\n")
 	for _, e := range elsewhere() {
 		fmt.Fprintf(&b, "* %s: %s\n", e[0], e[1])
