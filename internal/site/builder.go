@@ -27,6 +27,7 @@ type Builder struct {
 	base     string          // names the program, the templates and the configuration
 	root     string          // path of the base URL, "" without one
 	previous map[string]Unit // of the build that made opt.Out, by folder
+	painters sync.Pool       // *social.Painter
 
 	mu    sync.Mutex
 	pages map[string]outline // every HTML file, by its path from the root
@@ -105,15 +106,15 @@ func (b *Builder) Run(r Run) error {
 	if err := b.page("run.html", dir+"index.html", r.Page); err != nil {
 		return fmt.Errorf("run %s: %w", r.Page.ID, err)
 	}
-	var picture bytes.Buffer
-	if err := social.Draw(&picture, r.Page.Card); err != nil {
+	picture, err := b.picture(r.Page.Card)
+	if err != nil {
 		return fmt.Errorf("run %s: social image: %w", r.Page.ID, err)
 	}
 	twins := []struct {
 		name    string
 		content []byte
 	}{
-		{"run.json", r.JSON}, {"cells.csv", r.CSV}, {"charts.json", r.Curves}, {"requests.json", r.Strips}, {"social.png", picture.Bytes()},
+		{"run.json", r.JSON}, {"cells.csv", r.CSV}, {"charts.json", r.Curves}, {"requests.json", r.Strips}, {"social.png", picture},
 	}
 	for _, t := range twins {
 		if err := b.File(dir+t.name, t.content); err != nil {
@@ -127,6 +128,21 @@ func (b *Builder) Run(r Run) error {
 	}
 	b.listed(dir, r.Page.Date.Day)
 	return nil
+}
+
+// picture draws the social image of a card, as PNG.
+func (b *Builder) picture(c page.Card) ([]byte, error) {
+	p, _ := b.painters.Get().(*social.Painter)
+	if p == nil {
+		var err error
+		if p, err = social.NewPainter(); err != nil {
+			return nil, err
+		}
+	}
+	defer b.painters.Put(p)
+	var out bytes.Buffer
+	err := p.Draw(&out, c)
+	return out.Bytes(), err
 }
 
 // Home renders the list of runs and data/runs.json.

@@ -5,15 +5,8 @@ package social
 import (
 	"image"
 	"image/color"
-	"image/png"
 	"io"
 	"strings"
-
-	"golang.org/x/image/font"
-	"golang.org/x/image/font/gofont/gobold"
-	"golang.org/x/image/font/gofont/goregular"
-	"golang.org/x/image/font/opentype"
-	"golang.org/x/image/math/fixed"
 
 	"speedmatrix/internal/page"
 )
@@ -44,12 +37,26 @@ var (
 	ruleColor  = color.RGBA{0xdf, 0xe3, 0xe8, 0xff}
 )
 
-// Draw writes the image of a card as PNG.
-func Draw(w io.Writer, c page.Card) error {
-	p, err := newPainter()
+// Painter draws one image after the other with the same canvas, letters and compressor: these cost five times what an image costs.
+// It is for one goroutine.
+type Painter struct {
+	img *image.Paletted
+	faces
+	png pngWriter
+}
+
+// NewPainter reads the fonts.
+func NewPainter() (*Painter, error) {
+	f, err := newFaces()
 	if err != nil {
-		return err
+		return nil, err
 	}
+	return &Painter{img: image.NewPaletted(image.Rect(0, 0, width, height), palette()), faces: f}, nil
+}
+
+// Draw writes the image of a card as PNG.
+func (p *Painter) Draw(w io.Writer, c page.Card) error {
+	clear(p.img.Pix)
 	top := margin + 26
 	label := c.Site
 	if c.Date != "" {
@@ -57,43 +64,17 @@ func Draw(w io.Writer, c page.Card) error {
 	}
 	p.text(margin, top, p.small, soft, label)
 	if c.Simulated {
-		p.text(width-margin-p.width(p.smallBold, "Simulated engine"), top, p.smallBold, alert, "Simulated engine")
+		p.text(width-margin-p.smallBold.width("Simulated engine"), top, p.smallBold, alert, "Simulated engine")
 	}
 	y := top + 78
-	for _, line := range p.wrap(p.title, c.Title, width-2*margin, 3) {
+	for _, line := range p.title.wrap(c.Title, width-2*margin, 3) {
 		p.text(margin, y, p.title, dark, line)
 		y += 62
 	}
-	p.text(margin, y, p.small, soft, p.fit(p.small, c.Subtitle, width-2*margin))
+	p.text(margin, y, p.small, soft, p.small.fit(c.Subtitle, width-2*margin))
 	p.figures(c.Figures)
 	p.heat(c.Heat)
-	enc := png.Encoder{CompressionLevel: png.BestSpeed}
-	return enc.Encode(w, p.img)
-}
-
-// painter holds the picture and its fonts.
-type painter struct {
-	img                             *image.Paletted
-	mask                            *image.Alpha
-	title, number, small, smallBold font.Face
-}
-
-func newPainter() (*painter, error) {
-	p := &painter{img: image.NewPaletted(image.Rect(0, 0, width, height), palette()), mask: image.NewAlpha(image.Rect(0, 0, width, 96))}
-	for _, f := range []struct {
-		to   *font.Face
-		ttf  []byte
-		size float64
-	}{{&p.title, gobold.TTF, 50}, {&p.number, gobold.TTF, 54}, {&p.small, goregular.TTF, 27}, {&p.smallBold, gobold.TTF, 27}} {
-		parsed, err := opentype.Parse(f.ttf)
-		if err != nil {
-			return nil, err
-		}
-		if *f.to, err = opentype.NewFace(parsed, &opentype.FaceOptions{Size: f.size, DPI: 72, Hinting: font.HintingNone}); err != nil {
-			return nil, err
-		}
-	}
-	return p, nil
+	return p.png.encode(w, p.img)
 }
 
 // palette has the background as the first shade of each ink.
@@ -116,18 +97,18 @@ func mix(a, b color.RGBA, i, n int) color.RGBA {
 }
 
 // figures puts the large numbers at the foot, left.
-func (p *painter) figures(fs []page.CardFigure) {
+func (p *Painter) figures(fs []page.CardFigure) {
 	x := margin
 	for _, f := range fs[:min(3, len(fs))] {
-		value, label := p.fit(p.number, f.Value, 230), p.fit(p.small, f.Label, 300)
+		value, label := p.number.fit(f.Value, 230), p.small.fit(f.Label, 300)
 		p.text(x, height-margin-44, p.number, dark, value)
 		p.text(x, height-margin, p.small, soft, label)
-		x += max(p.width(p.number, value), p.width(p.small, label)) + 44
+		x += max(p.number.width(value), p.small.width(label)) + 44
 	}
 }
 
 // heat draws the decode matrix as a small picture at the foot, right.
-func (p *painter) heat(rows [][]int) {
+func (p *Painter) heat(rows [][]int) {
 	if len(rows) == 0 || len(rows[0]) == 0 {
 		return
 	}
@@ -148,7 +129,7 @@ func (p *painter) heat(rows [][]int) {
 }
 
 // fill paints a rectangle, hatched where the cell has no rate.
-func (p *painter) fill(r image.Rectangle, index uint8, hatched bool) {
+func (p *Painter) fill(r image.Rectangle, index uint8, hatched bool) {
 	r = r.Intersect(p.img.Bounds())
 	for y := r.Min.Y; y < r.Max.Y; y++ {
 		for x := r.Min.X; x < r.Max.X; x++ {
@@ -160,68 +141,21 @@ func (p *painter) fill(r image.Rectangle, index uint8, hatched bool) {
 }
 
 // text writes one line with its baseline at y.
-func (p *painter) text(x, y int, face font.Face, c ink, s string) {
-	const ascent = 64
-	clear(p.mask.Pix)
-	d := font.Drawer{Dst: p.mask, Src: image.Opaque, Face: face, Dot: fixed.P(x, ascent)}
-	d.DrawString(drawable(face, s))
-	for my := range p.mask.Rect.Dy() {
-		py := y - ascent + my
-		if py < 0 || py >= height {
-			continue
-		}
-		line := p.mask.Pix[my*p.mask.Stride : my*p.mask.Stride+width]
-		for px, a := range line {
-			if shade := int(a) * (shades - 1) / 255; shade > 0 {
-				p.img.SetColorIndex(px, py, uint8(int(c)+shade))
+func (p *Painter) text(x, y int, l *lettering, c ink, s string) {
+	l.each(x, s, func(penX int, form letter) { p.letter(penX, y, c, form) })
+}
+
+// letter puts a letter where the pen stands, cut at the edges of the image. Where letters touch, the darker shade stays.
+func (p *Painter) letter(penX, y int, c ink, form letter) {
+	box := form.box.Add(image.Pt(penX, y))
+	seen := box.Intersect(p.img.Rect)
+	for py := seen.Min.Y; py < seen.Max.Y; py++ {
+		row := form.shades[(py-box.Min.Y)*box.Dx()+seen.Min.X-box.Min.X:]
+		to := p.img.Pix[py*p.img.Stride+seen.Min.X : py*p.img.Stride+seen.Max.X]
+		for i := range to {
+			if shade := row[i]; shade > 0 {
+				to[i] = max(to[i], uint8(c)+shade)
 			}
 		}
 	}
-}
-
-func (p *painter) width(face font.Face, s string) int {
-	return font.MeasureString(face, drawable(face, s)).Ceil()
-}
-
-// drawable replaces what the font has no letter for.
-func drawable(face font.Face, s string) string {
-	return strings.Map(func(r rune) rune {
-		if _, ok := face.GlyphAdvance(r); !ok {
-			return '?'
-		}
-		return r
-	}, s)
-}
-
-// fit shortens s with "…" until it is at most w wide.
-func (p *painter) fit(face font.Face, s string, w int) string {
-	if p.width(face, s) <= w {
-		return s
-	}
-	r := []rune(s)
-	r = r[:min(len(r), 200)]
-	for len(r) > 0 && p.width(face, string(r)+"…") > w {
-		r = r[:len(r)-1]
-	}
-	return strings.TrimRight(string(r), " ") + "…"
-}
-
-// wrap breaks s between words into at most n lines; the last is shortened to fit.
-func (p *painter) wrap(face font.Face, s string, w, n int) []string {
-	var lines []string
-	line := ""
-	words := strings.Fields(s)
-	for i, word := range words {
-		next := strings.TrimLeft(line+" "+word, " ")
-		if line == "" || p.width(face, next) <= w {
-			line = next
-			continue
-		}
-		if len(lines) == n-1 {
-			return append(lines, p.fit(face, line+" "+strings.Join(words[i:], " "), w))
-		}
-		lines = append(lines, p.fit(face, line, w))
-		line = word
-	}
-	return append(lines, p.fit(face, line, w))
 }
