@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"html/template"
+	"maps"
 
 	"speedmatrix/internal/page"
 )
@@ -31,7 +32,8 @@ func newRenderer(o Options, a assets) (*renderer, error) {
 	if err != nil {
 		return nil, err
 	}
-	funcs := template.FuncMap{"asset": a.url, "markup": markup, "ramp": ramp}
+	funcs := components()
+	maps.Copy(funcs, template.FuncMap{"asset": a.url, "markup": markup, "ramp": ramp})
 	r := &renderer{pages: map[string]*template.Template{}}
 	for _, name := range pageTemplates {
 		b, err := o.layered(name)
