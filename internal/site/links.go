@@ -1,10 +1,8 @@
 package site
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"path"
 	"slices"
@@ -19,41 +17,30 @@ type outline struct {
 	refs []string // every address that the page names, in order, each once
 }
 
-// refAttributes hold addresses; data-source and data-charts are read by the script.
-var refAttributes = []string{"href", "src", "data-source", "data-charts"}
+// isRef tells the attributes that hold addresses; data-source and data-charts are read by the script.
+func isRef(name []byte) bool {
+	return named(name, "href") || named(name, "src") || named(name, "data-source") || named(name, "data-charts")
+}
 
 // outlineOf reads a page's anchors and addresses. Two elements with one id are an error: a link to it would be ambiguous.
 func outlineOf(content []byte) (outline, error) {
 	o := outline{ids: map[string]bool{}}
 	seen := map[string]bool{}
-	z := html.NewTokenizer(bytes.NewReader(content))
-	for {
-		switch z.Next() {
-		case html.ErrorToken:
-			if err := z.Err(); !errors.Is(err, io.EOF) {
-				return o, err
+	var err error
+	eachAttribute(content, func(name, quoted []byte) {
+		switch {
+		case named(name, "id"):
+			id := html.UnescapeString(string(quoted))
+			if o.ids[id] {
+				err = errors.Join(err, fmt.Errorf("two elements have the id %q", id))
 			}
-			return o, nil
-		case html.StartTagToken, html.SelfClosingTagToken:
-			for {
-				key, value, more := z.TagAttr()
-				k, v := string(key), string(value)
-				if k == "id" {
-					if o.ids[v] {
-						return o, fmt.Errorf("two elements have the id %q", v)
-					}
-					o.ids[v] = true
-				}
-				if slices.Contains(refAttributes, k) && !seen[v] {
-					seen[v] = true
-					o.refs = append(o.refs, v)
-				}
-				if !more {
-					break
-				}
-			}
+			o.ids[id] = true
+		case isRef(name) && !seen[string(quoted)]:
+			seen[string(quoted)] = true
+			o.refs = append(o.refs, html.UnescapeString(string(quoted)))
 		}
-	}
+	})
+	return o, err
 }
 
 // checkLinks resolves every address of every page, and joins all that lead nowhere: page, address, why. Addresses of other
@@ -86,6 +73,9 @@ func rootOf(baseURL string) string {
 
 // deadLink says why an address leads nowhere, "" when it does not.
 func deadLink(from, ref, root string, pages map[string]outline, files map[string]bool) string {
+	if p, isPage := pages[from]; isPage && len(ref) > 1 && ref[0] == '#' && p.ids[ref[1:]] {
+		return "" // most addresses of a page are its own rows
+	}
 	u, err := url.Parse(ref)
 	if err != nil {
 		return "is not an address"
