@@ -35,16 +35,18 @@ func (p *problems) err() error {
 	return errors.Join(p.list...)
 }
 
-// check returns every reason why the events cannot be summarised, joined.
-func check(run event.Run, requests []event.Request) error {
+// check returns every reason why the events cannot be summarised, joined, and of each request whether all its chunks brought one
+// token: then nobody need add them up.
+func check(run event.Run, requests []event.Request) (single []bool, err error) {
 	var p problems
 	for i := range run.Cells {
 		checkCell(&p, i, &run.Cells[i])
 	}
+	single = make([]bool, len(requests))
 	for i := range requests {
-		checkRequest(&p, i, &requests[i], len(run.Cells))
+		single[i] = checkRequest(&p, i, &requests[i], len(run.Cells))
 	}
-	return p.err()
+	return single, p.err()
 }
 
 func checkCell(p *problems, index int, c *event.Cell) {
@@ -74,7 +76,7 @@ func checkCell(p *problems, index int, c *event.Cell) {
 	}
 }
 
-func checkRequest(p *problems, row int, r *event.Request, cells int) {
+func checkRequest(p *problems, row int, r *event.Request, cells int) (single bool) {
 	if r.Cell < 0 || int(r.Cell) >= cells {
 		p.add("request %d: cell %d does not exist: the run has %d", row, r.Cell, cells)
 	}
@@ -89,11 +91,13 @@ func checkRequest(p *problems, row int, r *event.Request, cells int) {
 	}
 	if len(r.ChunkUS) != len(r.ChunkTokens) {
 		p.add("request %d: %d arrivals and %d token counts: one of each a chunk is wanted", row, len(r.ChunkUS), len(r.ChunkTokens))
-		return
+		return false
 	}
-	if n := len(r.ChunkUS); n > 0 && (!ascending(r.ChunkUS, r.ChunkTokens) || !instant(r.ChunkUS[n-1])) {
+	ordered, single := scan(r.ChunkUS, r.ChunkTokens)
+	if n := len(r.ChunkUS); !ordered || n > 0 && !instant(r.ChunkUS[n-1]) {
 		p.add("request %d: arrivals go backwards or out of range, or a token count is negative", row)
 	}
+	return single
 }
 
 var stages = [...]event.Stage{event.Scout, event.Warmup, event.InWindow, event.Probe}
@@ -105,14 +109,17 @@ var outcomes = [...]event.Outcome{
 
 func instant(us int64) bool { return us >= 0 && us <= maxInstantUS }
 
-// ascending reports whether no arrival is negative or before the one before it, and no count is negative. It looks at
-// sign bits only, without a branch a token: it runs over every token of the run.
-func ascending(us []int64, tokens []int32) bool {
+// scan reports whether no arrival is negative or before the one before it and no count is negative (ordered), and whether
+// every count is 1 (single). It looks at bits only, without a branch a token: it runs over every token of the run.
+func scan(us []int64, tokens []int32) (ordered, single bool) {
 	var last, bad int64
+	var counts, others int32
 	tokens = tokens[:len(us)]
 	for i, at := range us {
-		bad |= at | (at - last) | int64(tokens[i])
+		bad |= at | (at - last)
 		last = at
+		counts |= tokens[i]
+		others |= tokens[i] ^ 1
 	}
-	return bad >= 0
+	return bad >= 0 && counts >= 0, others == 0
 }

@@ -86,9 +86,8 @@ func (b *builder) combine(c *Cell, measured []*attempt, counts []windowCount) (s
 		active += w.active * w.window.Seconds()
 		completed += w.completed
 		c.Samples += w.seen
-		for _, r := range measured[i].requests {
-			low, high := metric.Range(r, w.window)
-			b.gaps.add(r.ChunkUS[low:high])
+		for j, r := range measured[i].requests {
+			b.gaps.add(r.ChunkUS[w.inside[j].from:w.inside[j].to])
 		}
 	}
 	c.TokS = found(stat.Mean(rates))
@@ -165,8 +164,8 @@ func (b *builder) interval(c *Cell, index int, measured []*attempt, counts []win
 		return nil
 	}
 	var all []stat.Block
-	for _, a := range measured {
-		all = append(all, blocks(a, *c.BetweenTokensMS)...)
+	for i, a := range measured {
+		all = append(all, blocks(a, counts[i].inside, *c.BetweenTokensMS)...)
 	}
 	const odd = 0x9e3779b97f4a7c15 // spreads the cells' seeds
 	i, ok := stat.BlockBootstrap(all, b.run.Seed+uint64(index)*odd)

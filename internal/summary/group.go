@@ -14,6 +14,7 @@ type attempt struct {
 	window   metric.Window
 	requests []*event.Request // without scouts, by stream, then start
 	scouts   []*event.Request
+	single   map[*event.Request]bool // those of requests whose every chunk brought one token
 	health   health
 }
 
@@ -21,13 +22,13 @@ type attempt struct {
 func (a *attempt) measured() bool { return a.window.EndUS > a.window.StartUS }
 
 // group returns the passes of each cell, by repeat, with their requests. Requests of a pass that the run does not list
-// are left out: a pass in progress when the program died.
-func group(run event.Run, requests []event.Request) [][]attempt {
+// are left out: a pass in progress when the program died. single tells of each request whether every chunk brought one token.
+func group(run event.Run, requests []event.Request, single []bool) [][]attempt {
 	cells := make([][]attempt, len(run.Cells))
 	for i, c := range run.Cells {
 		for _, pass := range c.Passes {
 			window := metric.Window{StartUS: pass.WindowStartUS, EndUS: pass.WindowEndUS}
-			cells[i] = append(cells[i], attempt{pass: pass, window: window})
+			cells[i] = append(cells[i], attempt{pass: pass, window: window, single: map[*event.Request]bool{}})
 		}
 		slices.SortFunc(cells[i], func(a, b attempt) int { return cmp.Compare(a.pass.Repeat, b.pass.Repeat) })
 	}
@@ -40,6 +41,9 @@ func group(run event.Run, requests []event.Request) [][]attempt {
 			a.scouts = append(a.scouts, r)
 		default:
 			a.requests = append(a.requests, r)
+			if single[i] {
+				a.single[r] = true
+			}
 		}
 	}
 	for _, attempts := range cells {
@@ -50,6 +54,9 @@ func group(run event.Run, requests []event.Request) [][]attempt {
 	}
 	return cells
 }
+
+// tokens returns the token counts of one of the pass's requests.
+func (a *attempt) tokens(r *event.Request) tokenCounts { return tokenCounts{r.ChunkTokens, a.single[r]} }
 
 // find returns the pass of that repeat, or nil. Cells have a handful of passes.
 func find(attempts []attempt, repeat int) *attempt {

@@ -13,10 +13,11 @@ type builder struct {
 // Summarize computes every number of a run's pages from its raw events (see the package comment for the steps). Requests and
 // samples may stand in any order and are not changed. The error joins all reasons why the events cannot be a run's.
 func Summarize(run event.Run, requests []event.Request, samples []event.Sample) (Run, error) {
-	if err := check(run, requests); err != nil {
+	single, err := check(run, requests)
+	if err != nil {
 		return Run{}, err
 	}
-	cells := group(run, requests)
+	cells := group(run, requests, single)
 	observe(cells, samples)
 	out := Run{Facts: run, Title: title(&run), Warnings: runWarnings(&run)}
 	b := &builder{run: &run, gaps: newGapCounter()}

@@ -42,7 +42,7 @@ func timeline(a *attempt) *Timeline {
 	all := metric.Window{StartUS: edges[0], EndUS: edges[len(edges)-1]}
 	for _, r := range a.requests {
 		low, high := metric.Range(r, all)
-		tally(counts, edges, r, low, high)
+		tally(counts, edges, r, a.tokens(r), span{low, high})
 	}
 	t.TokS = make([]float64, len(counts))
 	for i, n := range counts {

@@ -31,11 +31,15 @@ type windowCount struct {
 	completed   int
 	endToEnd    []float64 // ms
 	whole       []int64   // tokens of each request, inside the window or not
+	inside      []span    // of each request, the chunks in the window
 }
+
+// span is the chunks from <= index < to of a request.
+type span struct{ from, to int }
 
 // count goes over the requests of a pass that has a window.
 func count(a *attempt, start event.StartMode) windowCount {
-	w := windowCount{window: a.window, firstSendUS: a.window.EndUS, whole: make([]int64, len(a.requests))}
+	w := windowCount{window: a.window, firstSendUS: a.window.EndUS, whole: make([]int64, len(a.requests)), inside: make([]span, len(a.requests))}
 	middle := a.window
 	middle.EndUS = middle.StartUS + (middle.EndUS-middle.StartUS)/2
 	var stream streamCount
@@ -48,12 +52,14 @@ func count(a *attempt, start event.StartMode) windowCount {
 		w.firstSendUS = min(w.firstSendUS, r.StartUS)
 		low, high := metric.Range(r, a.window)
 		_, half := metric.Range(r, middle)
-		early, later := total(r.ChunkTokens[low:half]), total(r.ChunkTokens[half:high])
+		w.inside[i] = span{low, high}
+		tokens := a.tokens(r)
+		early, later := tokens.sum(low, half), tokens.sum(half, high)
 		w.tokens += early + later
 		w.firstHalf += early
-		upToEnd := total(r.ChunkTokens[:low]) + early + later
+		upToEnd := tokens.sum(0, low) + early + later
 		w.upToEnd += upToEnd
-		w.whole[i] = upToEnd + total(r.ChunkTokens[high:])
+		w.whole[i] = upToEnd + tokens.sum(high, len(r.ChunkTokens))
 		w.chunks += int64(high - low)
 		stream.chunks += high - low
 		stream.tokens += early + later
@@ -118,8 +124,8 @@ func (w *windowCount) drift() float64 {
 }
 
 // blocks cuts the window into equal blocks of one second or ten times between tokens, whichever is longer, and counts
-// the tokens in each. They add up to the tokens of the window.
-func blocks(a *attempt, betweenMS float64) []stat.Block {
+// the tokens in each. They add up to the tokens of the window. inside holds each request's chunks in the window.
+func blocks(a *attempt, inside []span, betweenMS float64) []stat.Block {
 	span := a.window.EndUS - a.window.StartUS
 	length := max(blockUS, blockGaps*1000*betweenMS)
 	n := int64(min(maxBlocks, max(1, float64(span)/length)))
@@ -128,9 +134,8 @@ func blocks(a *attempt, betweenMS float64) []stat.Block {
 		edges[i] = a.window.StartUS + span*int64(i)/n
 	}
 	counts := make([]int64, n)
-	for _, r := range a.requests {
-		low, high := metric.Range(r, a.window)
-		tally(counts, edges, r, low, high)
+	for i, r := range a.requests {
+		tally(counts, edges, r, a.tokens(r), inside[i])
 	}
 	out := make([]stat.Block, n)
 	for i := range out {
@@ -139,16 +144,17 @@ func blocks(a *attempt, betweenMS float64) []stat.Block {
 	return out
 }
 
-// tally adds the tokens of the chunks low <= index < high of r to the bin they arrived in: bin i is (edges[i], edges[i+1]].
+// tally adds the tokens of some chunks of r to the bin they arrived in: bin i is (edges[i], edges[i+1]].
 // All of these chunks must lie within the edges.
-func tally(counts, edges []int64, r *event.Request, low, high int) {
+func tally(counts, edges []int64, r *event.Request, tokens tokenCounts, chunks span) {
+	low, high := chunks.from, chunks.to
 	if low >= high {
 		return
 	}
 	bin, _ := slices.BinarySearch(edges, r.StartUS+r.ChunkUS[low])
 	for bin--; low < high; bin++ {
 		end := low + seek(r.ChunkUS[low:high], edges[bin+1]-r.StartUS)
-		counts[bin] += total(r.ChunkTokens[low:end])
+		counts[bin] += tokens.sum(low, end)
 		low = end
 	}
 }
@@ -168,10 +174,20 @@ func seek(us []int64, at int64) int {
 	return low + n
 }
 
-func total(tokens []int32) int64 {
+// tokenCounts is the tokens in each chunk of a request.
+type tokenCounts struct {
+	chunks []int32
+	single bool // every chunk brought one
+}
+
+// sum returns the tokens of the chunks from <= index < to.
+func (t tokenCounts) sum(from, to int) int64 {
+	if t.single {
+		return int64(to - from)
+	}
 	var n int64
-	for _, t := range tokens {
-		n += int64(t)
+	for _, tokens := range t.chunks[from:to] {
+		n += int64(tokens)
 	}
 	return n
 }
