@@ -1,13 +1,19 @@
 package eventlog
 
-import "speedmatrix/internal/event"
+import (
+	"slices"
+
+	"speedmatrix/internal/event"
+)
 
 // Buffer is memory that several calls of RequestsIn use one after the other: a site of many runs is read without asking
 // for fresh memory for each. The zero value is ready. It is used by one goroutine at a time.
 type Buffer struct {
 	i64  slab[int64]
 	i32  slab[int32]
+	same []int32 // ones: see repeat
 	rows []event.Request
+	file []byte
 
 	once bool // for one file only: allocate what is needed, keep nothing
 }
@@ -27,7 +33,20 @@ func (b *Buffer) requests(n int64) []event.Request {
 	return b.rows
 }
 
-// take returns n zero integers.
+// repeat returns n times v, read only. Ones are kept, and handed out again.
+func repeat[T integer](b *Buffer, v T, n int) []T {
+	var out []T
+	if dst, ok := any(&out).(*[]int32); ok && v == 1 {
+		if len(b.same) < n {
+			b.same = slices.Repeat([]int32{1}, n)
+		}
+		*dst = b.same[:n]
+		return out
+	}
+	return slices.Repeat([]T{v}, n)
+}
+
+// take returns n integers, of any value.
 func take[T integer](b *Buffer, n int) []T {
 	if b.once {
 		return make([]T, n)
@@ -58,7 +77,6 @@ func (s *slab[T]) take(n int) []T {
 		if b := s.blocks[s.block]; len(b)-s.used >= n {
 			out := b[s.used : s.used+n : s.used+n]
 			s.used += n
-			clear(out) // the delta decoder takes what it skips for zero
 			return out
 		}
 	}

@@ -51,13 +51,14 @@ type RequestRow = requestRow
 // DecodeValues runs each decoder of page data over b, outside of the recover that guards a whole file, and returns the
 // integers that were found.
 func DecodeValues(b []byte, n int) ([]int64, error) {
-	_, _ = decodeInts[int32](&Buffer{}, encDelta, b, n)
-	_, _ = decodeInts[int32](&Buffer{}, encPlain, b, n)
+	_, _, _ = decodeInts[int32](&Buffer{}, encDelta, b, n)
+	_, _, _ = decodeInts[int32](&Buffer{}, encPlain, b, n)
 	_, _ = decodeStrings(b, n)
 	_, _ = lookupStrings([]string{"a", "b", "c"}, b, n)
 	_, _ = decodeBools(b, n)
 	_, _ = decodeDoubles(b, n)
 	_, _, _ = present(b, n)
 	_, _, _ = listLengths(b[:len(b)/2], b[len(b)/2:], min(n, 100), n)
-	return decodeInts[int64](&Buffer{}, encDelta, b, n)
+	vs, _, err := decodeInts[int64](&Buffer{}, encDelta, b, n)
+	return vs, err
 }

@@ -13,14 +13,17 @@ import (
 )
 
 // folder reads the files of a run's folder, and none outside of it: a link that leaves it is refused.
-type folder struct{ root *os.Root }
+type folder struct {
+	root  *os.Root
+	spare *[]byte // what read may write over; nil: fresh memory for each file
+}
 
 func openFolder(path string) (*folder, error) {
 	root, err := os.OpenRoot(path)
 	if err != nil {
 		return nil, err
 	}
-	return &folder{root}, nil
+	return &folder{root: root}, nil
 }
 
 func (f *folder) Close() error { return f.root.Close() }
@@ -39,14 +42,20 @@ func (f *folder) read(name string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close()
-	return readBounded(file, name, info.Size(), limit)
+	if f.spare != nil {
+		b, err := readBounded((*f.spare)[:0], file, name, info.Size(), limit)
+		*f.spare = b[:0]
+		return b, err
+	}
+	return readBounded(nil, file, name, info.Size(), limit)
 }
 
-func readBounded(file io.Reader, name string, size, limit int64) ([]byte, error) {
+// readBounded reads size bytes, in the memory of b where that is enough.
+func readBounded(b []byte, file io.Reader, name string, size, limit int64) ([]byte, error) {
 	if size > limit {
 		return nil, fmt.Errorf("%s has %d bytes: more than %d are refused", name, size, limit)
 	}
-	b := make([]byte, size)
+	b = slices.Grow(b, int(size))[:size]
 	if _, err := io.ReadFull(file, b); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

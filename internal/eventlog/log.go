@@ -49,25 +49,25 @@ func (l *Log) Partial() bool {
 // Requests reads every request, by cell, then repeat. Of a run in progress it reads the finished passes. The rows are
 // checked to be of cells that the run has, with as many instants as token counts; lists share memory.
 func (l *Log) Requests() ([]event.Request, error) {
-	return read(l, requestsName, decodeRequests, (*folder).requests, func(r *event.Request) int32 { return r.Cell })
+	return read(l, nil, requestsName, decodeRequests, (*folder).requests, func(r *event.Request) int32 { return r.Cell })
 }
 
-// RequestsIn is Requests in the memory of buf: what it returns is valid until the next call with the same buffer.
+// RequestsIn is Requests in the memory of buf: what it returns is valid until the next call with the same buffer, and read only.
 func (l *Log) RequestsIn(buf *Buffer) ([]event.Request, error) {
 	if l.run.State != event.Complete {
 		return l.Requests() // its parts are decoded one after the other and kept together
 	}
 	decode := func(b []byte) ([]event.Request, error) { return decodeRequestsIn(buf, b) }
-	return read(l, requestsName, decode, (*folder).requests, func(r *event.Request) int32 { return r.Cell })
+	return read(l, &buf.file, requestsName, decode, (*folder).requests, func(r *event.Request) int32 { return r.Cell })
 }
 
 // Samples reads every sample, in the order of Requests.
 func (l *Log) Samples() ([]event.Sample, error) {
-	return read(l, samplesName, decodeSamples, (*folder).samples, func(s *event.Sample) int32 { return s.Cell })
+	return read(l, nil, samplesName, decodeSamples, (*folder).samples, func(s *event.Sample) int32 { return s.Cell })
 }
 
-func read[T any](l *Log, name string, decode func([]byte) ([]T, error), part func(*folder, Step) ([]T, error), cell func(*T) int32) ([]T, error) {
-	rows, err := readRows(l, name, decode, part)
+func read[T any](l *Log, spare *[]byte, name string, decode func([]byte) ([]T, error), part func(*folder, Step) ([]T, error), cell func(*T) int32) ([]T, error) {
+	rows, err := readRows(l, spare, name, decode, part)
 	for i := 0; err == nil && i < len(rows); i++ {
 		if c := cell(&rows[i]); int(c) >= len(l.run.Cells) {
 			err = fmt.Errorf("%s: row %d is of cell %d: the run has %d", name, i, c, len(l.run.Cells))
@@ -79,12 +79,13 @@ func read[T any](l *Log, name string, decode func([]byte) ([]T, error), part fun
 	return rows, nil
 }
 
-func readRows[T any](l *Log, name string, decode func([]byte) ([]T, error), part func(*folder, Step) ([]T, error)) ([]T, error) {
+func readRows[T any](l *Log, spare *[]byte, name string, decode func([]byte) ([]T, error), part func(*folder, Step) ([]T, error)) ([]T, error) {
 	f, err := openFolder(l.path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
+	f.spare = spare
 	if l.run.State == event.Complete {
 		return readTable(f, name, decode)
 	}
@@ -173,7 +174,7 @@ func readFile(path string) (File, error) {
 		return File{}, err
 	}
 	defer f.Close()
-	b, err := readBounded(f, filepath.Base(path), info.Size(), maxFileBytes)
+	b, err := readBounded(nil, f, filepath.Base(path), info.Size(), maxFileBytes)
 	if err != nil {
 		return File{}, err
 	}

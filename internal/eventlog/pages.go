@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/parquet-go/bitpack"
 )
 
 // tableReader decodes one parquet file of a known kind, column by column. Its first error sticks.
@@ -271,7 +272,7 @@ func (t *tableReader) decompress(c chunk, size int64, src []byte) ([]byte, error
 	if size == 0 && len(src) == 0 {
 		return nil, nil
 	}
-	t.spare = slices.Grow(t.spare[:0], int(size))
+	t.spare = slices.Grow(t.spare[:0], int(size)+bitpack.PaddingInt64)
 	out, err := t.zstd.DecodeAll(src, t.spare[:0:size])
 	if err != nil || int64(len(out)) != size {
 		return nil, fmt.Errorf("a page does not decompress to the %d bytes that it declares", size)

@@ -7,8 +7,6 @@ import (
 	"math"
 	"math/bits"
 	"unsafe"
-
-	"github.com/parquet-go/parquet-go/encoding/delta"
 )
 
 var errValues = errors.New("malformed values")
@@ -21,83 +19,28 @@ func sizeOf[T any]() int64 {
 	return int64(unsafe.Sizeof(v))
 }
 
-// decodeInts returns the n integers of a page, in the memory of buf.
-func decodeInts[T integer](buf *Buffer, encoding int, data []byte, n int) ([]T, error) {
+// decodeInts returns the n integers of a page, in the memory of buf, and their bits or-ed together (see decodeDeltas).
+func decodeInts[T integer](buf *Buffer, encoding int, data []byte, n int) (values []T, seen uint64, err error) {
 	if n == 0 {
-		return nil, nil
+		return nil, 0, nil
 	}
 	switch encoding {
 	case encDelta:
-		if err := checkDelta(data, n, uint(sizeOf[T]())*8); err != nil {
-			return nil, err
-		}
-		return decodeDelta(take[T](buf, n), data)
+		out := take[T](buf, n)
+		seen, err := decodeDeltas(out, data)
+		return out, seen, err
 	case encPlain:
 		if int64(len(data)) != int64(n)*sizeOf[T]() {
-			return nil, errValues
+			return nil, 0, errValues
 		}
 		out := take[T](buf, n)
 		_, err := binary.Decode(data, binary.LittleEndian, out)
-		return out, err
-	}
-	return nil, fmt.Errorf("encoding %d of integers is not one that speedmatrix writes", encoding)
-}
-
-func decodeDelta[T integer](out []T, data []byte) ([]T, error) {
-	n := len(out)
-	var err error
-	var enc delta.BinaryPackedEncoding
-	switch dst := any(&out).(type) {
-	case *[]int32:
-		*dst, err = enc.DecodeInt32(*dst, data)
-	case *[]int64:
-		*dst, err = enc.DecodeInt64(*dst, data)
-	}
-	if err == nil && len(out) != n {
-		err = errValues
-	}
-	return out, err
-}
-
-// checkDelta walks a DELTA_BINARY_PACKED stream without decoding it: it must hold exactly n values, in miniblocks
-// whose widths fit and whose bytes are there. The decoder allocates what the stream declares, so this comes first.
-func checkDelta(b []byte, n int, maxWidth uint) error {
-	head := [4]uint64{}
-	for i := range head {
-		u, k := binary.Uvarint(b)
-		if k <= 0 {
-			return errValues
+		for _, v := range out {
+			seen |= uint64(int64(v))
 		}
-		head[i], b = u, b[k:]
+		return out, seen, err
 	}
-	block, minis, total := head[0], head[1], head[2]
-	if total != uint64(n) || block == 0 || block > 1<<16 || block%128 != 0 || minis == 0 || block%minis != 0 || block/minis%32 != 0 {
-		return errValues
-	}
-	perMini := int(block / minis)
-	for left := n - 1; left > 0; {
-		_, k := binary.Uvarint(b)
-		if k <= 0 || len(b)-k < int(minis) {
-			return errValues
-		}
-		widths := b[k : k+int(minis)]
-		b = b[k+int(minis):]
-		for _, w := range widths {
-			if left <= 0 {
-				break
-			}
-			if uint(w) > maxWidth {
-				return errValues
-			}
-			size := min(perMini*int(w)/8, len(b))
-			if needed := (min(left, perMini)*int(w) + 7) / 8; size < needed {
-				return errValues
-			}
-			b = b[size:]
-			left -= perMini
-		}
-	}
-	return nil
+	return nil, 0, fmt.Errorf("encoding %d of integers is not one that speedmatrix writes", encoding)
 }
 
 // decodeStrings returns the n strings of a PLAIN page. They share one copy of the page.

@@ -56,7 +56,9 @@ func group(run event.Run, requests []event.Request, single []bool) [][]attempt {
 }
 
 // tokens returns the token counts of one of the pass's requests.
-func (a *attempt) tokens(r *event.Request) tokenCounts { return tokenCounts{r.ChunkTokens, a.single[r]} }
+func (a *attempt) tokens(r *event.Request) tokenCounts {
+	return tokenCounts{r.ChunkTokens, a.single[r]}
+}
 
 // find returns the pass of that repeat, or nil. Cells have a handful of passes.
 func find(attempts []attempt, repeat int) *attempt {
