@@ -107,21 +107,36 @@ func (c Curves) JSON() ([]byte, error) { return json.Marshal(c) }
 func (s Strips) JSON() ([]byte, error) { return json.Marshal(s) }
 
 func newQuantiles(d summary.Distribution, kind string) *quantiles {
-	if d.N == 0 || len(d.Quantiles) == 0 {
+	if !hasQuantiles(d) {
 		return nil
 	}
 	q := &quantiles{Kind: kind, N: d.N, MS: make([]float64, len(d.Quantiles))}
 	for i, v := range d.Quantiles {
-		if !finite(v) {
-			return nil
-		}
 		q.MS[i] = digits4(v)
 	}
 	return q
 }
 
+func hasQuantiles(d summary.Distribution) bool {
+	return d.N > 0 && len(d.Quantiles) > 0 && allFinite(d.Quantiles)
+}
+
+func allFinite(vs []float64) bool {
+	for _, v := range vs {
+		if !finite(v) {
+			return false
+		}
+	}
+	return true
+}
+
+// hasTimeline reports whether there is something to draw.
+func hasTimeline(t *summary.Timeline) bool {
+	return t != nil && t.BinUS > 0 && len(t.TokS) > 0 && t.WindowEndUS > t.WindowStartUS && allFinite(wholeBins(t))
+}
+
 func newTimeline(t *summary.Timeline) *timelineData {
-	if t == nil || t.BinUS <= 0 || len(t.TokS) == 0 || t.WindowEndUS <= t.WindowStartUS {
+	if !hasTimeline(t) {
 		return nil
 	}
 	bins := wholeBins(t)
@@ -133,9 +148,6 @@ func newTimeline(t *summary.Timeline) *timelineData {
 	for part := range slices.Chunk(bins, merge) {
 		var sum float64
 		for _, v := range part {
-			if !finite(v) {
-				return nil
-			}
 			sum += v
 		}
 		d.TokS = append(d.TokS, digits4(sum/float64(len(part))))
@@ -186,8 +198,25 @@ func newStrip(c *summary.Cell) (stripData, bool) {
 // seconds turns microseconds into seconds, to the millisecond.
 func seconds(us int64) float64 { return math.Round(float64(us)/1e3) / 1e3 }
 
-// digits4 keeps four significant digits.
+// digits4 keeps four significant digits: the number nearest to that decimal one. A run has ten thousand of them, so that the way over text is left
+// to numbers of unusual size, and to those so near to the middle of two that a product may round to either side.
 func digits4(v float64) float64 {
+	up, down := 1.0, 1.0 // powers of ten that bring v to four digits before the point; one of them stays 1
+	for v*up < 1000 && up < 1e8 {
+		up *= 10
+	}
+	for v/down >= 10_000 && down < 1e8 {
+		down *= 10
+	}
+	n := v * up / down
+	whole := math.Round(n)
+	if !(n >= 1000 && n < 9999) || math.Abs(n-whole) > 0.499999 {
+		return digits4ByText(v)
+	}
+	return whole / up * down // of exact numbers, so that it is rounded once
+}
+
+func digits4ByText(v float64) float64 {
 	r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64)
 	if err != nil {
 		return v

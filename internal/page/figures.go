@@ -225,8 +225,8 @@ func cdf(g grid, id, axis string, format func(*float64) string, pick func(*summa
 	c := chart.Figure{ID: id, Legend: true, X: chart.Axis{Name: axis, Log: true}, Y: chart.Axis{Name: "share of requests, %", Min: &zero, Max: &hundred}}
 	t := DataTable{Head: []string{"Cell", "n", "min", "median", "p90", "p99", "max"}}
 	has := func(c *summary.Cell) bool {
-		q := newQuantiles(pick(c), "")
-		return q != nil && q.MS[0] > 0
+		d := pick(c)
+		return hasQuantiles(d) && d.Quantiles[0] > 0 // the axis is logarithmic
 	}
 	first := ""
 	for _, cell := range g.all() {
@@ -242,7 +242,7 @@ func cdf(g grid, id, axis string, format func(*float64) string, pick func(*summa
 		}
 		if cell.Label == first {
 			line := chart.Series{Name: cellLabel(cell)}
-			line.Points = cdfPoints(newQuantiles(d, "").MS)
+			line.Points = cdfPoints(d.Quantiles)
 			c.Series = append(c.Series, line)
 		}
 	}
@@ -252,11 +252,11 @@ func cdf(g grid, id, axis string, format func(*float64) string, pick func(*summa
 
 // cdfPoints keeps every twentieth of the distribution and its last hundredth: the first drawing is part of the page, whose size is
 // bounded; what a reader picks has all 101 quantiles.
-func cdfPoints(ms []float64) []chart.Point {
+func cdfPoints(quantiles []float64) []chart.Point {
 	var out []chart.Point
-	for i, v := range ms {
+	for i, v := range quantiles {
 		if i%5 == 0 || i == 99 {
-			out = append(out, chart.Point{X: v, Y: float64(i)})
+			out = append(out, chart.Point{X: digits4(v), Y: float64(i)})
 		}
 	}
 	return out
@@ -306,7 +306,7 @@ func cellPicker(g grid, source, draw string, has func(*summary.Cell) bool, chose
 }
 
 func timeline(g grid) (Figure, chart.Figure, bool) {
-	has := func(c *summary.Cell) bool { return newTimeline(c.Timeline) != nil }
+	has := func(c *summary.Cell) bool { return hasTimeline(c.Timeline) }
 	cell := busiest(g, has)
 	if cell == nil {
 		return Figure{}, chart.Figure{}, false
