@@ -2,94 +2,247 @@ package site
 
 import (
 	"html/template"
+	"strconv"
 	"strings"
 
 	"speedmatrix/internal/page"
 )
 
-// components are the pieces of HTML that a page repeats by the thousand, as functions of the templates. Written in templates they took three quarters of a
-// page's time, most of it reflection. All text goes through text or number, which escape it; the tags are constants.
+// components are the pieces of HTML that a page repeats by the thousand, as functions of the templates: written in templates they took three quarters of a
+// page's time, most of it reflection. Each is given a part of a page's model. All text of a model goes through text or number, which escape
+// it; tags and classes are constants.
 func components() template.FuncMap {
-	return template.FuncMap{"value": value, "cells": cells, "details": details, "tableRows": tableRows}
+	return template.FuncMap{"value": value, "measurement": measurement, "square": square, "choices": choices, "tableRows": tableRows}
 }
 
-// value is a number as people read it, with the exact one for machines.
-func value(v page.Value) template.HTML {
-	var b strings.Builder
-	number(&b, v)
-	return template.HTML(b.String())
-}
+// fragment is HTML under construction.
+type fragment struct{ strings.Builder }
 
-// cells are numbers side by side in a row of a table.
-func cells(values ...page.Value) template.HTML {
-	var b strings.Builder
-	for _, v := range values {
-		b.WriteString("<td class=\"n\">")
-		number(&b, v)
-		b.WriteString("</td>\n")
+func (f *fragment) html() template.HTML { return template.HTML(f.String()) }
+
+// raw adds markup of ours.
+func (f *fragment) raw(markup ...string) {
+	for _, m := range markup {
+		f.WriteString(m)
 	}
-	return template.HTML(b.String())
 }
 
-// details are the lines below a row: term, number, remark.
-func details(lines []page.Detail) template.HTML {
-	var b strings.Builder
+// text adds s, escaped for the inside of an element or of a quoted attribute.
+func (f *fragment) text(s string) {
+	if !strings.ContainsAny(s, "'\"&<>\x00") {
+		f.WriteString(s)
+		return
+	}
+	template.HTMLEscape(f, []byte(s))
+}
+
+// number adds a number as people read it, with the exact one for machines.
+func (f *fragment) number(v page.Value) {
+	if v.Raw == "" {
+		f.text(v.Text)
+		return
+	}
+	f.raw(`<data value="`)
+	f.text(v.Raw)
+	f.raw(`">`)
+	f.text(v.Text)
+	f.raw("</data>")
+}
+
+// value is one number.
+func value(v page.Value) template.HTML {
+	var f fragment
+	f.number(v)
+	return f.html()
+}
+
+// measurement is a row of "All measurements" with its details, the body of a table.
+func measurement(r page.Row) template.HTML {
+	var f fragment
+	f.raw(`<tbody id="`)
+	f.text(r.ID)
+	f.raw(`" data-row data-phase="`)
+	f.text(r.PhaseID)
+	f.raw(`" data-status="`)
+	f.text(r.State.Class)
+	f.raw("\"><tr>\n<th scope=\"row\">")
+	if len(r.Details) > 0 {
+		f.raw("<details><summary>")
+		f.text(r.Phase)
+		f.raw("</summary></details>")
+	} else {
+		f.text(r.Phase)
+	}
+	f.raw("</th>\n<th scope=\"row\" class=\"n\"><a href=\"#")
+	f.text(r.ID)
+	f.raw(`">`)
+	f.number(r.Context)
+	f.raw("</a></th>\n<th scope=\"row\" class=\"n\">")
+	f.number(r.Concurrency)
+	f.raw("</th>\n")
+	f.state(r)
+	f.cells("", r.TokS, r.PerRequest, r.TTFT, r.Between, r.Active)
+	mark := ""
+	if r.ZeroWhy != "" {
+		mark = `<a class="mark" href="#why-zero" aria-label="Why 0">*</a>`
+	}
+	f.cells(mark, r.Completed)
+	f.cells("", r.Output, r.Measured)
+	f.raw("</tr>")
+	f.details(r.Details)
+	f.raw("</tbody>")
+	return f.html()
+}
+
+// state adds the cell of a row that says how the measurement went, with its warnings.
+func (f *fragment) state(r page.Row) {
+	f.raw(`<td class="state `)
+	f.text(r.State.Class)
+	f.raw(`">`)
+	f.text(r.State.Word)
+	if r.State.Note != "" {
+		f.raw(", ")
+		f.text(r.State.Note)
+	}
+	if len(r.Warnings) > 0 {
+		f.raw(`<small class="word"><span class="vh">; </span>`)
+		f.text(strings.Join(r.Warnings, ", "))
+		f.raw("</small>")
+	}
+	f.raw("</td>\n")
+}
+
+// cells adds numbers side by side, each with a mark behind it.
+func (f *fragment) cells(mark string, values ...page.Value) {
+	for _, v := range values {
+		f.raw(`<td class="n">`)
+		f.number(v)
+		f.raw(mark, "</td>\n")
+	}
+}
+
+// details adds the lines below a row: term, number, remark.
+func (f *fragment) details(lines []page.Detail) {
+	if len(lines) == 0 {
+		return
+	}
+	f.raw(`<tr class="more"><td colspan="12"><dl>`)
 	for _, d := range lines {
-		b.WriteString("<div><dt>")
-		text(&b, d.Term)
-		b.WriteString("</dt><dd>")
+		f.raw("<div><dt>")
+		f.text(d.Term)
+		f.raw("</dt><dd>")
 		switch {
 		case d.Value.Text == "":
-			text(&b, d.Note)
+			f.text(d.Note)
 		case d.Note == "":
-			number(&b, d.Value)
+			f.number(d.Value)
 		default:
-			number(&b, d.Value)
-			b.WriteString(" <small>")
-			text(&b, d.Note)
-			b.WriteString("</small>")
+			f.number(d.Value)
+			f.raw(" <small>")
+			f.text(d.Note)
+			f.raw("</small>")
 		}
-		b.WriteString("</dd></div>")
+		f.raw("</dd></div>")
 	}
-	return template.HTML(b.String())
+	f.raw("</dl></td></tr>")
+}
+
+// square is a cell of the decode matrix.
+func square(c page.MatrixCell) template.HTML {
+	var f fragment
+	switch {
+	case !c.Planned:
+		f.raw(`<td class="none">—</td>`)
+	case !c.Shown:
+		f.raw(`<td class="state `)
+		f.text(c.State.Class)
+		f.link(c.Href)
+		f.text(c.State.Word)
+		f.raw("</a></td>")
+	default:
+		f.raw(`<td class="`)
+		f.text(strings.TrimLeft(c.Heat+" "+c.State.Class, " "))
+		f.link(c.Href)
+		f.raw("<b>")
+		f.number(c.TokS)
+		f.raw(`</b><span class="vh"> tok/s, </span><small>TTFT `)
+		f.number(c.TTFT)
+		if c.Kind != "" {
+			f.raw(", ")
+			f.text(c.Kind)
+		}
+		f.raw("</small>")
+		f.remarks(c)
+		f.raw("</a></td>")
+	}
+	return f.html()
+}
+
+// link ends the start tag of a table cell, and opens a link to a place on the page.
+func (f *fragment) link(anchor string) {
+	f.raw(`"><a href="`)
+	f.text(anchor)
+	f.raw(`">`)
+}
+
+// remarks adds what qualifies the number of a square: its state, its warnings.
+func (f *fragment) remarks(c page.MatrixCell) {
+	const open = `<small class="word"><span class="vh">, </span>`
+	if c.State.Class != "valid" {
+		f.raw(open)
+		f.text(c.State.Word)
+		if c.State.Note != "" {
+			f.raw(", ")
+			f.text(c.State.Note)
+		}
+		f.raw("</small>")
+	}
+	switch {
+	case c.Marks == 1:
+		f.raw(open, "1 warning</small>")
+	case c.Marks > 1:
+		f.raw(open, strconv.Itoa(c.Marks), " warnings</small>")
+	}
+}
+
+// choices are the options of a chart's picker.
+func choices(groups []page.PickGroup) template.HTML {
+	var f fragment
+	for _, g := range groups {
+		f.raw(`<optgroup label="`)
+		f.text(g.Label)
+		f.raw(`">`)
+		for _, c := range g.Choices {
+			f.raw(`<option value="`)
+			f.text(c.Value)
+			f.raw(`"`)
+			if c.Selected {
+				f.raw(" selected")
+			}
+			f.raw(`>`)
+			f.text(c.Label)
+			f.raw("</option>")
+		}
+		f.raw("</optgroup>")
+	}
+	return f.html()
 }
 
 // tableRows are the rows of a chart's table; the first column heads each.
 func tableRows(rows [][]page.Value) template.HTML {
-	var b strings.Builder
+	var f fragment
 	for _, row := range rows {
-		b.WriteString("<tr>")
+		f.raw("<tr>")
 		for i, v := range row {
 			open, end := "<td>", "</td>"
 			if i == 0 {
 				open, end = `<th scope="row">`, "</th>"
 			}
-			b.WriteString(open)
-			number(&b, v)
-			b.WriteString(end)
+			f.raw(open)
+			f.number(v)
+			f.raw(end)
 		}
-		b.WriteString("</tr>")
+		f.raw("</tr>")
 	}
-	return template.HTML(b.String())
-}
-
-func number(b *strings.Builder, v page.Value) {
-	if v.Raw == "" {
-		text(b, v.Text)
-		return
-	}
-	b.WriteString(`<data value="`)
-	text(b, v.Raw)
-	b.WriteString(`">`)
-	text(b, v.Text)
-	b.WriteString("</data>")
-}
-
-// text escapes s for the inside of an element or of a quoted attribute.
-func text(b *strings.Builder, s string) {
-	if !strings.ContainsAny(s, "'\"&<>\x00") {
-		b.WriteString(s)
-		return
-	}
-	template.HTMLEscape(b, []byte(s))
+	return f.html()
 }
