@@ -13,7 +13,12 @@
   };
 
   // The state of the tables lives in the address, so that a view can be sent as a link.
-  const state = new URLSearchParams(location.search);
+  let state = new URLSearchParams(location.search);
+  const restored = []; // what to do when going back or forward has brought another state
+  addEventListener('popstate', () => {
+    state = new URLSearchParams(location.search);
+    for (const f of restored) f();
+  });
   const keep = () => {
     const query = state.toString();
     history.replaceState(null, '', (query ? '?' + query : location.pathname) + location.hash);
@@ -93,7 +98,9 @@
       }
       const find = bar.querySelector('[data-find]');
       if (find) {
-        find.value = state.get('q') || '';
+        const fill = () => { find.value = state.get('q') || ''; };
+        fill();
+        restored.push(fill);
         find.addEventListener('input', () => { set('q', find.value.trim()); filter(); });
       }
     }
@@ -121,6 +128,7 @@
     }
     if (state.get('sort')) sort();
     filter();
+    restored.push(sort, filter);
   }
 
   // A row that is linked to opens; it can be reached although a filter hides it.
@@ -282,57 +290,80 @@
     }));
   };
 
+  // Charts are drawn one at a time, when the browser has nothing else to do: reading and scrolling go first.
+  const idle = () => new Promise((resolve) => {
+    if (globalThis.requestIdleCallback) requestIdleCallback(resolve, { timeout: 1000 }); else setTimeout(resolve, 50);
+  });
+  let turn = Promise.resolve();
+  const inTurn = (work) => { turn = turn.then(idle).then(work).catch(reportError); };
+
   const charts = [];
+  // The page holds distributions at every fifth quantile, to be small; what is drawn are all of them where they can be fetched.
+  const coarse = ['ttft', 'between'];
   const show = async (plot) => {
     const figure = plot.closest('figure');
     const base = JSON.parse(figure.querySelector('script[type="application/json"]').textContent);
     const chart = { base, now: base, plot };
+    const picker = pickerOf(figure, chart);
     const paint = (library) => {
       if (chart.drawn) chart.drawn.dispose();
       chart.drawn = library.init(plot, null, { renderer: 'canvas' });
       chart.drawn.setOption(themed(chart.now));
       plot.dataset.drawn = '';
     };
-    const fail = (error) => { plot.textContent = `No chart: ${error.message}. The table below has the numbers.`; };
     try {
-      chart.paint = paint.bind(null, await load());
+      const [library] = await Promise.all([load(), picker && picker.first()]);
+      chart.paint = paint.bind(null, library);
+      await idle();
       chart.paint();
-    } catch (error) { fail(error); return; }
+    } catch (error) { plot.textContent = `No chart: ${error.message}. The table below has the numbers.`; return; }
     charts.push(chart);
     new ResizeObserver(() => chart.drawn.resize()).observe(plot);
+  };
 
+  // A picker changes chart.now, and paints it when the chart has been drawn before.
+  const pickerOf = (figure, chart) => {
     const select = figure.querySelector('select[data-draw]');
-    if (!select) return;
-    const pick = async () => {
-      try {
-        const data = await fetchOnce(select.dataset.source);
-        const cells = select.value.split(' ').map((id) => data.cells[id]).filter(Boolean);
-        const made = draw[select.dataset.draw](base, cells);
-        chart.now = { ...base, yAxis: made.yAxis || base.yAxis, series: made.series };
-        chart.paint();
-        if (made.table) fillTable(figure, made.table);
-        set(select.dataset.draw, select.selectedIndex === initial ? '' : select.value);
-      } catch (error) {
-        note.textContent = ` ${error.message}: other cells need the site to be served over http.`;
-      }
+    if (!select) return null;
+    const { source, draw: name } = select.dataset;
+    const options = all('option', select);
+    const initial = Math.max(0, options.findIndex((o) => o.defaultSelected));
+    const wanted = () => {
+      const index = options.findIndex((o) => o.value === state.get(name));
+      return index < 0 ? initial : index;
     };
     const note = make('span', '', { role: 'status' });
     select.after(note);
-    const initial = select.selectedIndex;
+    const pick = async () => {
+      const atFirst = !chart.paint && select.selectedIndex === initial;
+      try {
+        const data = await fetchOnce(source);
+        const made = draw[name](chart.base, select.value.split(' ').map((id) => data.cells[id]).filter(Boolean));
+        chart.now = { ...chart.base, yAxis: made.yAxis || chart.base.yAxis, series: made.series };
+        if (chart.paint) chart.paint();
+        if (made.table) fillTable(figure, made.table);
+        set(name, select.selectedIndex === initial ? '' : select.value);
+        note.textContent = '';
+      } catch (error) {
+        if (!atFirst) note.textContent = ` ${error.message}: other cells need the site to be served over http.`;
+      }
+    };
     select.addEventListener('change', pick);
-    const wanted = state.get(select.dataset.draw);
-    if (wanted && all('option', select).some((o) => o.value === wanted)) {
-      select.value = wanted;
+    restored.push(() => {
+      if (select.selectedIndex === wanted()) return;
+      select.selectedIndex = wanted();
       pick();
-    }
+    });
+    if (state.get(name)) select.selectedIndex = wanted();
+    return { first: () => (select.selectedIndex !== initial || coarse.includes(name) ? pick() : null) };
   };
   const seen = new IntersectionObserver((entries) => {
     for (const e of entries) {
       if (!e.isIntersecting) continue;
       seen.unobserve(e.target);
-      show(e.target);
+      inTurn(() => show(e.target));
     }
-  }, { rootMargin: '200px' });
+  });
   for (const plot of all('[data-chart]')) seen.observe(plot);
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { for (const c of charts) c.paint(); });
 })();

@@ -2,15 +2,10 @@
 // canvas renderer. HTML tooltips and the SVG renderer are left out: they need inline styles, which the
 // site's Content-Security-Policy forbids.
 import { init, use } from 'echarts/core';
-import { LineChart, ScatterChart } from 'echarts/charts';
-import {
-  AriaComponent, GridComponent, LegendComponent, MarkAreaComponent, MarkLineComponent, TooltipComponent,
-} from 'echarts/components';
+import { LineChart } from 'echarts/charts';
+import { GridComponent, LegendScrollComponent, MarkAreaComponent, TooltipComponent } from 'echarts/components';
 import { CanvasRenderer } from 'echarts/renderers';
 
-use([
-  AriaComponent, CanvasRenderer, GridComponent, LegendComponent, LineChart, MarkAreaComponent,
-  MarkLineComponent, ScatterChart, TooltipComponent,
-]);
+use([CanvasRenderer, GridComponent, LegendScrollComponent, LineChart, MarkAreaComponent, TooltipComponent]);
 
 export { init };
