@@ -207,7 +207,23 @@
     if (a >= 1e4) return +(v / 1e3).toPrecision(3) + 'K';
     return String(+v.toPrecision(4));
   };
-  const themed = (options) => {
+  // All names of a legend stand side by side on as many lines as they need, up to four; more are leafed through.
+  const legend = (options, width, look) => {
+    if (!options.legend.show) return {};
+    const plain = options.series.every((s) => s.symbol === 'none');
+    const widths = options.series.map((s) => 22 + 5 + 7 * s.name.length + 10);
+    let lines = 1, left = width;
+    for (const w of widths) {
+      if (w > left) { lines++; left = width; }
+      left -= w;
+    }
+    const fits = lines <= 4;
+    return {
+      legend: { ...options.legend, ...look, type: fits ? 'plain' : 'scroll', itemWidth: 22, itemGap: 10, itemHeight: 12, ...(plain ? { itemStyle: { opacity: 0 } } : {}) },
+      grid: options.grid.map((g) => ({ ...g, top: Number(g.top) + (fits ? 20 * (lines - 1) : 0) })),
+    };
+  };
+  const themed = (options, width) => {
     const ink = css('--ink'), soft = css('--soft'), rule = css('--rule');
     const axis = (a) => ({
       ...a,
@@ -224,7 +240,7 @@
       textStyle: { fontFamily: css('--sans'), color: ink },
       xAxis: options.xAxis.map(axis),
       yAxis: options.yAxis.map(axis),
-      legend: { ...options.legend, textStyle: { color: ink }, inactiveColor: soft, pageTextStyle: { color: soft }, pageIconColor: ink, pageIconInactiveColor: rule },
+      ...legend(options, width, { textStyle: { color: ink }, inactiveColor: soft, pageTextStyle: { color: soft }, pageIconColor: ink, pageIconInactiveColor: rule }),
       tooltip: {
         ...options.tooltip, backgroundColor: css('--raised'), borderColor: css('--rule-strong'), textStyle: { color: ink, fontSize: 12 },
         formatter: (p) => [p.seriesName + (p.data && p.data.name ? ' × ' + p.data.name : ''),
@@ -308,7 +324,7 @@
     const paint = (library) => {
       if (chart.drawn) chart.drawn.dispose();
       chart.drawn = library.init(plot, null, { renderer: 'canvas' });
-      chart.drawn.setOption(themed(chart.now));
+      chart.drawn.setOption(themed(chart.now, plot.clientWidth));
       plot.dataset.drawn = '';
     };
     try {
@@ -318,7 +334,11 @@
       chart.paint();
     } catch (error) { plot.textContent = `No chart: ${error.message}. The table below has the numbers.`; return; }
     charts.push(chart);
-    new ResizeObserver(() => chart.drawn.resize()).observe(plot);
+    new ResizeObserver(() => {
+      if (plot.clientWidth === chart.drawn.getWidth() && plot.clientHeight === chart.drawn.getHeight()) return;
+      chart.drawn.resize();
+      chart.drawn.setOption(legend(chart.now, plot.clientWidth, {}));
+    }).observe(plot);
   };
 
   // A picker changes chart.now, and paints it when the chart has been drawn before.
