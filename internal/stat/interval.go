@@ -81,10 +81,39 @@ func BlockBootstrap(blocks []Block, seed uint64) (Interval, bool) {
 			return Interval{}, false
 		}
 	}
-	slices.Sort(rates)
-	low, _ := QuantileSorted(rates, 0.025)
-	high, _ := QuantileSorted(rates, 0.975)
+	low, high := tails(rates)
 	return Interval{low, high}, true
+}
+
+// tails returns the 0.025- and the 0.975-quantile of xs, as QuantileSorted would; it sorts only what lies beyond them, and changes xs.
+func tails(xs []float64) (low, high float64) {
+	n := len(xs)
+	i, part := Rank(n, 0.025)
+	least := smallest(xs, i+2)
+	low = Between(least[i], least[i+1], part)
+	for k := range xs {
+		xs[k] = -xs[k]
+	}
+	i, part = Rank(n, 0.975)
+	most := smallest(xs, n-i)
+	return low, Between(-most[n-1-i], -most[n-2-i], part)
+}
+
+// smallest returns the k smallest of xs, ascending; k is small.
+func smallest(xs []float64, k int) []float64 {
+	out := slices.Clone(xs[:k])
+	slices.Sort(out)
+	for _, x := range xs[k:] {
+		if x >= out[k-1] {
+			continue
+		}
+		at := k - 1
+		for ; at > 0 && out[at-1] > x; at-- {
+			out[at] = out[at-1]
+		}
+		out[at] = x
+	}
+	return out
 }
 
 // resample returns the rate of len(blocks) blocks drawn with replacement.

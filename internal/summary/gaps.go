@@ -9,13 +9,14 @@ const countedGaps = 1 << 17 // 131 ms
 // gapCounter counts the gaps between chunks of one cell. It is used for one cell after another.
 type gapCounter struct {
 	counts    []uint32 // by gap
+	others    []uint32 // the same for every second gap, added to counts in the end: gaps are much alike, and a bin that was just written is slow to read
 	low, high int64    // bins in use: low <= gap <= high; none when low > high
 	long      []int64  // gaps beyond the bins
 	n         int64
 }
 
 func newGapCounter() *gapCounter {
-	return &gapCounter{counts: make([]uint32, countedGaps), low: countedGaps, high: -1}
+	return &gapCounter{counts: make([]uint32, countedGaps), others: make([]uint32, countedGaps), low: countedGaps, high: -1}
 }
 
 // add counts the gaps between neighbouring arrivals; they must not decrease.
@@ -23,24 +24,46 @@ func (g *gapCounter) add(us []int64) {
 	if len(us) < 2 {
 		return
 	}
+	g.n += int64(len(us) - 1)
+	if len(us)%2 == 0 { // pairs of gaps remain
+		g.addOne(us[1] - us[0])
+		us = us[1:]
+	}
 	low, high, last := g.low, g.high, us[0]
-	for _, at := range us[1:] {
-		gap := at - last
-		last = at
-		if uint64(gap) >= uint64(len(g.counts)) {
-			g.long = append(g.long, gap)
+	counts, others := g.counts[:countedGaps], g.others[:countedGaps]
+	for pair := us[1:]; len(pair) >= 2; pair = pair[2:] {
+		one, two := pair[0]-last, pair[1]-pair[0]
+		last = pair[1]
+		if uint64(one) >= countedGaps || uint64(two) >= countedGaps {
+			g.low, g.high = low, high
+			g.addOne(one)
+			g.addOne(two)
+			low, high = g.low, g.high
 			continue
 		}
-		g.counts[gap]++
-		low, high = min(low, gap), max(high, gap)
+		counts[one]++
+		others[two]++
+		low, high = min(low, one, two), max(high, one, two)
 	}
 	g.low, g.high = low, high
-	g.n += int64(len(us) - 1)
+}
+
+// addOne counts one gap of any length.
+func (g *gapCounter) addOne(gap int64) {
+	if uint64(gap) >= countedGaps {
+		g.long = append(g.long, gap)
+		return
+	}
+	g.counts[gap]++
+	g.low, g.high = min(g.low, gap), max(g.high, gap)
 }
 
 // take returns the distribution of the gaps in milliseconds and the share of gaps that are 0, and empties the counter.
 func (g *gapCounter) take() (d Distribution, shared float64) {
 	slices.Sort(g.long)
+	for i := g.low; i <= g.high; i++ {
+		g.counts[i] += g.others[i]
+	}
 	if g.n > 0 {
 		shared = float64(g.counts[0]) / float64(g.n)
 	}
@@ -57,6 +80,7 @@ func (g *gapCounter) take() (d Distribution, shared float64) {
 	})
 	if g.low <= g.high {
 		clear(g.counts[g.low : g.high+1])
+		clear(g.others[g.low : g.high+1])
 	}
 	g.low, g.high, g.long, g.n = countedGaps, -1, g.long[:0], 0
 	return d, shared
