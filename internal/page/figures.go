@@ -251,7 +251,7 @@ func cdf(g grid, id, axis string, format func(*float64) string, pick func(*summa
 }
 
 // cdfPoints keeps every twentieth of the distribution and its last hundredth: the first drawing is part of the page, whose size is
-// bounded; what a reader picks has all 101 quantiles.
+// bounded; the page's script draws all 101 quantiles as soon as it can fetch them.
 func cdfPoints(quantiles []float64) []chart.Point {
 	var out []chart.Point
 	for i, v := range quantiles {

@@ -70,7 +70,7 @@ type MatrixCell struct {
 	TokS    Value
 	TTFT    Value
 	Kind    string // the TTFT kind, when not that of most cells
-	Heat    string // class "h0" to "h8", "" without a rate
+	Heat    string // class "h0" to "h8", "" without a rate, and for 0
 	Marks   int    // warnings
 }
 
@@ -92,7 +92,9 @@ func newMatrix(cells []summary.Cell) Matrix {
 			contexts = append(contexts, c.Label)
 		}
 		if measured(c) {
-			low, high = math.Min(low, *c.TokS), math.Max(high, *c.TokS)
+			if *c.TokS > 0 { // nothing at all is not the low end of a logarithmic scale
+				low, high = math.Min(low, *c.TokS), math.Max(high, *c.TokS)
+			}
 			if c.TTFTMS != nil {
 				kinds[c.TTFTKind]++
 			}
@@ -126,7 +128,9 @@ func newMatrixRow(label string, columns []int, cells []summary.Cell, low, high f
 		cell := MatrixCell{Planned: true, Href: "#" + cellID(c), State: newState(c), Marks: len(c.Warnings)}
 		if measured(c) {
 			cell.Shown, cell.TokS, cell.TTFT = true, value(c.TokS, unit.Rate), value(c.TTFTMS, unit.Millis)
-			cell.Heat = fmt.Sprintf("h%d", heatLevel(*c.TokS, low, high))
+			if *c.TokS > 0 {
+				cell.Heat = fmt.Sprintf("h%d", heatLevel(*c.TokS, low, high))
+			}
 			if c.TTFTMS != nil && c.TTFTKind != usual {
 				cell.Kind = Clean(string(c.TTFTKind))
 			}

@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -111,7 +112,7 @@ func withoutOverrides(f event.Facts) event.Facts {
 	return out
 }
 
-// reproduce gives the commands that take the run again, or nil when the run does not record its flags or is another tool's.
+// reproduce gives the commands that take the run again, without the places of files on the machine that took it, or nil when the run does not record its flags or is another tool's.
 func reproduce(r *event.Run) []string {
 	if len(r.Tool.Flags) == 0 || !strings.HasPrefix(r.Tool.Name, ownTool) {
 		return nil
@@ -122,7 +123,7 @@ func reproduce(r *event.Run) []string {
 	}
 	words := []string{"measure", "run"}
 	for i, f := range r.Tool.Flags {
-		if i == 0 && f == "run" {
+		if i == 0 && f == "run" || ofItsMachine(f) {
 			continue
 		}
 		words = append(words, shellQuote(Clean(f)))
@@ -130,12 +131,31 @@ func reproduce(r *event.Run) []string {
 	return append(out, strings.Join(words, " "))
 }
 
-// simulateCommand starts the simulated engine as it was started, else with its profile.
+// ofItsMachine reports whether a flag names a file or folder of the machine that took the run, and nothing of how it was taken.
+func ofItsMachine(flag string) bool {
+	name, _, _ := strings.Cut(flag, "=")
+	return name == "--out" || name == "--info"
+}
+
+// simulateCommand starts the simulated engine as it was started, else with its profile. A port that the system chose is
+// replaced by the one that the run asked.
 func simulateCommand(r *event.Run) string {
 	if _, rest, ok := strings.Cut(r.Launch.Command, " simulate "); ok {
-		return "measure simulate " + Clean(rest)
+		return "measure simulate " + strings.Replace(Clean(rest), "127.0.0.1:0", askedHost(r.Tool.Flags), 1)
 	}
 	return "measure simulate --profile " + shellQuote(Clean(r.Engine.Text("profile")))
+}
+
+// askedHost is the host and port of a run's --url, "127.0.0.1:0" without one.
+func askedHost(flags []string) string {
+	for _, f := range flags {
+		if address, ok := strings.CutPrefix(f, "--url="); ok {
+			if u, err := url.Parse(address); err == nil && u.Port() != "" {
+				return shellQuote(Clean(u.Host))
+			}
+		}
+	}
+	return "127.0.0.1:0"
 }
 
 // shellQuote quotes a word for a POSIX shell when it needs it.

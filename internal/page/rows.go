@@ -101,11 +101,17 @@ func warningLabel(w summary.Warning) string {
 	return clip(Clean(strings.ReplaceAll(w.ID, "-", " ")), 40)
 }
 
+// answerTooLong begins the usual reason why a row completed nothing.
+const answerTooLong = "an answer of "
+
 // zeroCompleted explains a measured decode cell in which no request was completed: the answer takes longer than
 // the window. Where that does not explain it, it says only what happened.
 func zeroCompleted(s *summary.Run, c *summary.Cell) string {
 	if c.Phase != event.Decode || !measured(c) || c.CompletedRequests == nil || *c.CompletedRequests != 0 {
 		return ""
+	}
+	if failed := failureText(c.Failures); failed != "" && c.Status == event.Failed {
+		return "no request finished inside the window: " + failed
 	}
 	tokens := s.Facts.Method.OutputTokens
 	if c.PerRequestTokS == nil || *c.PerRequestTokS <= 0 || !finite(*c.PerRequestTokS) || tokens == 0 || c.MeasuredS == nil {
@@ -115,18 +121,30 @@ func zeroCompleted(s *summary.Run, c *summary.Cell) string {
 	if need <= *c.MeasuredS {
 		return "no request happened to finish inside the window"
 	}
-	return fmt.Sprintf("an answer of %s tokens at %s tok/s takes %s, longer than the window of %s",
+	return fmt.Sprintf(answerTooLong+"%s tokens at %s tok/s takes %s, longer than the window of %s",
 		unit.Count(&tokens), unit.Rate(c.PerRequestTokS), unit.Seconds(&need), unit.Seconds(c.MeasuredS))
 }
 
 // zeroNote is the footnote for all rows that completed nothing, "" when there are none.
 func zeroNote(s *summary.Run, rows []Row) string {
+	usual, other := false, false
 	for _, r := range rows {
 		if r.ZeroWhy != "" {
-			tokens := s.Facts.Method.OutputTokens
-			return fmt.Sprintf("Completed requests 0: the answer (%s tokens) takes longer than the window, so no request "+
-				"ended inside it. Its tokens are counted all the same; the row's details give the arithmetic.", unit.Count(&tokens))
+			tooLong := strings.HasPrefix(r.ZeroWhy, answerTooLong)
+			usual, other = usual || tooLong, other || !tooLong
 		}
 	}
-	return ""
+	switch {
+	case !usual && !other:
+		return ""
+	case !usual:
+		return "Completed requests 0: no request ended inside the window; the row's details say why."
+	}
+	tokens := s.Facts.Method.OutputTokens
+	note := fmt.Sprintf("Completed requests 0: the answer (%s tokens) takes longer than the window, so no request "+
+		"ended inside it. Its tokens are counted all the same; the row's details give the arithmetic.", unit.Count(&tokens))
+	if other {
+		note += " Where it is for another reason, they give that."
+	}
+	return note
 }

@@ -157,6 +157,46 @@ func TestZeroCompletedSaysWhy(t *testing.T) {
 	}
 }
 
+// TestFailedCellsAreToldFromSlowOnes: a cell that failed completed nothing for that reason, and 0 tok/s has no place on a
+// logarithmic scale.
+func TestFailedCellsAreToldFromSlowOnes(t *testing.T) {
+	s := seedtest.Run()
+	nothing, none := 0.0, 0
+	c := &s.Decode[0]
+	c.Status, c.TokS, c.PerRequestTokS, c.CompletedRequests = event.Failed, &nothing, nil, &none
+	c.Failures = []summary.Count{{Kind: "server-error", N: 5}}
+	p := newRun(t, s)
+	row := p.Rows[slices.IndexFunc(p.Rows, func(r page.Row) bool { return r.ID == "decode-8k-1" })]
+	if row.ZeroWhy != "no request finished inside the window: 5 server-error" {
+		t.Errorf("the failed row says %q", row.ZeroWhy)
+	}
+	if !strings.HasSuffix(p.ZeroNote, "Where it is for another reason, they give that.") {
+		t.Errorf("note %q", p.ZeroNote)
+	}
+	if square := p.Matrix.Rows[0].Cells[0]; square.Heat != "" || !square.Shown {
+		t.Errorf("the failed square: %+v", square)
+	}
+	if p.Matrix.Low.Text != "42.4" {
+		t.Errorf("the scale begins at %s", p.Matrix.Low.Text)
+	}
+	s.Decode = s.Decode[:1]
+	if p := newRun(t, s); p.ZeroNote != "Completed requests 0: no request ended inside the window; the row's details say why." {
+		t.Errorf("note of failed cells alone: %q", p.ZeroNote)
+	}
+}
+
+// TestReproduceCommandsFitTogether: the engine listens where the run asks, and no path of the machine that measured is told.
+func TestReproduceCommandsFitTogether(t *testing.T) {
+	s := seedtest.Run()
+	s.Facts.Engine[event.KeySimulated] = true
+	s.Facts.Tool = event.Tool{Name: "speedmatrix measure", Flags: []string{"--info=i.toml", "--out=/home/x", "--seed=1", "--url=http://127.0.0.1:33827/v1"}}
+	s.Facts.Launch.Command = "./measure simulate --profile fast --listen 127.0.0.1:0"
+	want := []string{"measure simulate --profile fast --listen 127.0.0.1:33827", "measure run --seed=1 --url=http://127.0.0.1:33827/v1"}
+	if got := newRun(t, s).Reproduce; !slices.Equal(got, want) {
+		t.Errorf("commands %q, want %q", got, want)
+	}
+}
+
 // TestTTFTKindIsNamed holds the footnote about warm prompts back where it is not true, and names kinds that differ.
 func TestTTFTKindIsNamed(t *testing.T) {
 	s := seedtest.Run()
