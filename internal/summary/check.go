@@ -35,18 +35,14 @@ func (p *problems) err() error {
 	return errors.Join(p.list...)
 }
 
-// check returns every reason why the events cannot be summarised, joined, and of each request whether all its chunks brought one
-// token: then nobody need add them up.
-func check(run event.Run, requests []event.Request) (single []bool, err error) {
-	var p problems
+// check collects every reason why the events cannot be summarised but those inside the lists: see checkChunks.
+func check(p *problems, run event.Run, requests []event.Request) {
 	for i := range run.Cells {
-		checkCell(&p, i, &run.Cells[i])
+		checkCell(p, i, &run.Cells[i])
 	}
-	single = make([]bool, len(requests))
 	for i := range requests {
-		single[i] = checkRequest(&p, i, &requests[i], len(run.Cells))
+		checkRequest(p, i, &requests[i], len(run.Cells))
 	}
-	return single, p.err()
 }
 
 func checkCell(p *problems, index int, c *event.Cell) {
@@ -76,7 +72,7 @@ func checkCell(p *problems, index int, c *event.Cell) {
 	}
 }
 
-func checkRequest(p *problems, row int, r *event.Request, cells int) (single bool) {
+func checkRequest(p *problems, row int, r *event.Request, cells int) {
 	if r.Cell < 0 || int(r.Cell) >= cells {
 		p.add("request %d: cell %d does not exist: the run has %d", row, r.Cell, cells)
 	}
@@ -91,13 +87,49 @@ func checkRequest(p *problems, row int, r *event.Request, cells int) (single boo
 	}
 	if len(r.ChunkUS) != len(r.ChunkTokens) {
 		p.add("request %d: %d arrivals and %d token counts: one of each a chunk is wanted", row, len(r.ChunkUS), len(r.ChunkTokens))
-		return false
 	}
+}
+
+// checkChunks reports whether the lists of a request can be summarised, and whether all its chunks brought one token: then nobody need
+// add them up.
+func checkChunks(r *event.Request) (ok, single bool) {
 	ordered, single := scan(r.ChunkUS, r.ChunkTokens)
-	if n := len(r.ChunkUS); !ordered || n > 0 && !instant(r.ChunkUS[n-1]) {
-		p.add("request %d: arrivals go backwards or out of range, or a token count is negative", row)
+	n := len(r.ChunkUS)
+	return ordered && (n == 0 || instant(r.ChunkUS[n-1])), single
+}
+
+// sound checks the lists of a cell's requests, and notes which of them hold one token a chunk. It comes right before the cell is
+// computed: the lists are then still near to the processor, which is worth more than any other order.
+func (b *builder) sound(attempts []attempt) bool {
+	before := len(b.problems.list) + b.problems.more
+	for i := range attempts {
+		a := &attempts[i]
+		for _, r := range a.requests {
+			a.single[r] = b.soundRequest(r)
+		}
+		for _, r := range a.scouts {
+			b.soundRequest(r)
+		}
+	}
+	return len(b.problems.list)+b.problems.more == before
+}
+
+func (b *builder) soundRequest(r *event.Request) (single bool) {
+	ok, single := checkChunks(r)
+	if !ok {
+		b.problems.add("request %d: arrivals go backwards or out of range, or a token count is negative", b.row(r))
 	}
 	return single
+}
+
+// row is the place of a request among all.
+func (b *builder) row(r *event.Request) int {
+	for i := range b.requests {
+		if r == &b.requests[i] {
+			return i
+		}
+	}
+	return -1
 }
 
 var stages = [...]event.Stage{event.Scout, event.Warmup, event.InWindow, event.Probe}

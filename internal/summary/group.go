@@ -22,9 +22,9 @@ type attempt struct {
 func (a *attempt) measured() bool { return a.window.EndUS > a.window.StartUS }
 
 // group returns the passes of each cell, by repeat, with their requests. Requests of a pass that the run does not list
-// are left out: a pass in progress when the program died. single tells of each request whether every chunk brought one token.
-func group(run event.Run, requests []event.Request, single []bool) [][]attempt {
-	cells := make([][]attempt, len(run.Cells))
+// are others: a pass in progress when the program died.
+func group(run event.Run, requests []event.Request) (cells [][]attempt, others []*event.Request) {
+	cells = make([][]attempt, len(run.Cells))
 	for i, c := range run.Cells {
 		for _, pass := range c.Passes {
 			window := metric.Window{StartUS: pass.WindowStartUS, EndUS: pass.WindowEndUS}
@@ -37,13 +37,11 @@ func group(run event.Run, requests []event.Request, single []bool) [][]attempt {
 		a := find(cells[r.Cell], int(r.Repeat))
 		switch {
 		case a == nil:
+			others = append(others, r)
 		case r.Stage == event.Scout:
 			a.scouts = append(a.scouts, r)
 		default:
 			a.requests = append(a.requests, r)
-			if single[i] {
-				a.single[r] = true
-			}
 		}
 	}
 	for _, attempts := range cells {
@@ -52,7 +50,7 @@ func group(run event.Run, requests []event.Request, single []bool) [][]attempt {
 			slices.SortFunc(attempts[i].scouts, byStream)
 		}
 	}
-	return cells
+	return cells, others
 }
 
 // tokens returns the token counts of one of the pass's requests.

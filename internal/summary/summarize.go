@@ -6,28 +6,38 @@ import (
 
 // builder holds what the cells of one run share while they are computed.
 type builder struct {
-	run  *event.Run
-	gaps *gapCounter
+	run      *event.Run
+	requests []event.Request
+	problems problems
+	gaps     *gapCounter
 }
 
 // Summarize computes every number of a run's pages from its raw events (see the package comment for the steps). Requests and
 // samples may stand in any order and are not changed. The error joins all reasons why the events cannot be a run's.
 func Summarize(run event.Run, requests []event.Request, samples []event.Sample) (Run, error) {
-	single, err := check(run, requests)
-	if err != nil {
-		return Run{}, err
+	b := &builder{run: &run, requests: requests, gaps: newGapCounter()}
+	if check(&b.problems, run, requests); b.problems.err() != nil {
+		return Run{}, b.problems.err()
 	}
-	cells := group(run, requests, single)
+	cells, others := group(run, requests)
 	observe(cells, samples)
 	out := Run{Facts: run, Title: title(&run), Warnings: runWarnings(&run)}
-	b := &builder{run: &run, gaps: newGapCounter()}
+	for _, r := range others {
+		b.soundRequest(r)
+	}
 	for i := range run.Cells {
+		if !b.sound(cells[i]) {
+			continue
+		}
 		cell := b.cell(i, cells[i])
 		if cell.Phase == event.Prefill {
 			out.Prefill = append(out.Prefill, cell)
 		} else {
 			out.Decode = append(out.Decode, cell)
 		}
+	}
+	if err := b.problems.err(); err != nil {
+		return Run{}, err
 	}
 	setScaling(out.Decode)
 	return out, nil
