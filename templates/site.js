@@ -143,14 +143,24 @@
   addEventListener('hashchange', openTarget);
   openTarget();
 
-  // Copying: commands, citations, and the link of a row.
+  // Copying: commands, citations, and the link of a row. Where the clipboard is closed to scripts, a selection may still be copied.
+  const said = make('p', '', { class: 'vh', role: 'status' });
+  document.body.append(said);
+  const copy = async (text, back) => {
+    try { await navigator.clipboard.writeText(text); return true; } catch { /* no permission, or no https */ }
+    const area = make('textarea', text, { class: 'vh', readonly: '' });
+    document.body.append(area);
+    area.select();
+    const done = document.execCommand('copy');
+    area.remove();
+    back.focus();
+    return done;
+  };
   const copyButton = (label, text) => {
     const b = make('button', label, { type: 'button' });
     b.addEventListener('click', async () => {
-      let done = 'Copied';
-      try { await navigator.clipboard.writeText(text()); } catch { done = 'Not allowed'; }
-      b.textContent = done;
-      setTimeout(() => { b.textContent = label; }, 1500);
+      b.textContent = said.textContent = await copy(text(), b) ? 'Copied' : 'Not allowed';
+      setTimeout(() => { b.textContent = label; said.textContent = ''; }, 1500);
     });
     return b;
   };
@@ -199,6 +209,7 @@
     return files[file];
   };
 
+  const dark = matchMedia('(prefers-color-scheme: dark)');
   const css = (name) => getComputedStyle(root).getPropertyValue(name).trim();
   const short = (v) => {
     if (typeof v !== 'number') return v;
@@ -325,7 +336,7 @@
       if (chart.drawn) chart.drawn.dispose();
       chart.drawn = library.init(plot, null, { renderer: 'canvas' });
       chart.drawn.setOption(themed(chart.now, plot.clientWidth));
-      plot.dataset.drawn = '';
+      plot.dataset.drawn = dark.matches ? 'dark' : 'light'; // paper is light: see the print style
     };
     try {
       const [library] = await Promise.all([load(), picker && picker.first()]);
@@ -385,5 +396,5 @@
     }
   });
   for (const plot of all('[data-chart]')) seen.observe(plot);
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { for (const c of charts) c.paint(); });
+  dark.addEventListener('change', () => { for (const c of charts) c.paint(); });
 })();

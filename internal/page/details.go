@@ -107,7 +107,7 @@ func promptNote(c *summary.Cell) string {
 	if c.CachedTokens == nil {
 		return ""
 	}
-	return unit.Count(c.CachedTokens) + " of them cached"
+	return "of which " + unit.Count(c.CachedTokens) + " cached"
 }
 
 func chunkNote(c *summary.Cell) string {
