@@ -119,12 +119,14 @@ func (w *runWriter) read(dir, id string) (record, *summary.Run, error) {
 	if err != nil {
 		return record{}, nil, err
 	}
-	if err := l.Verify(); err != nil {
+	buffer := w.buffer()
+	defer w.buffers.Put(buffer)
+	if err := l.VerifyIn(buffer); err != nil {
 		return record{}, nil, err
 	}
 	sum, ok := w.store.aggregates(key)
 	if !ok {
-		if sum, err = w.summarize(l); err != nil {
+		if sum, err = summarize(l, buffer); err != nil {
 			return record{}, nil, err
 		}
 		if err := w.store.keep(key, &sum); err != nil {
@@ -144,7 +146,9 @@ func (w *runWriter) again(key, dir string) (*summary.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	sum, err := w.summarize(l)
+	buffer := w.buffer()
+	defer w.buffers.Put(buffer)
+	sum, err := summarize(l, buffer)
 	if err != nil {
 		return nil, err
 	}
@@ -170,18 +174,21 @@ func untouched(dir string, raw []stamp) bool {
 	return err == nil && slices.Equal(now, raw)
 }
 
-// summarize computes a run's numbers. The events are read into memory that the next run uses again: a summary keeps none of them.
-func (w *runWriter) summarize(l *eventlog.Log) (summary.Run, error) {
-	buffer, _ := w.buffers.Get().(*eventlog.Buffer)
-	if buffer == nil {
-		buffer = &eventlog.Buffer{}
+// buffer is memory that the next run uses again.
+func (w *runWriter) buffer() *eventlog.Buffer {
+	if b, ok := w.buffers.Get().(*eventlog.Buffer); ok {
+		return b
 	}
-	defer w.buffers.Put(buffer)
+	return &eventlog.Buffer{}
+}
+
+// summarize computes a run's numbers. The events are read into a buffer: a summary keeps none of them.
+func summarize(l *eventlog.Log, buffer *eventlog.Buffer) (summary.Run, error) {
 	requests, err := l.RequestsIn(buffer)
 	if err != nil {
 		return summary.Run{}, err
 	}
-	samples, err := l.Samples()
+	samples, err := l.SamplesIn(buffer)
 	if err != nil {
 		return summary.Run{}, err
 	}

@@ -199,7 +199,7 @@ func TestNumbersVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sum, err := (&runWriter{}).summarize(l)
+	sum, err := summarize(l, &eventlog.Buffer{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,8 @@ package eventlog
 import (
 	"slices"
 
+	"github.com/klauspost/compress/zstd"
+
 	"speedmatrix/internal/event"
 )
 
@@ -14,6 +16,8 @@ type Buffer struct {
 	same []int32 // ones: see repeat
 	rows []event.Request
 	file []byte
+	page []byte // decompressed
+	zstd *zstd.Decoder
 
 	once bool // for one file only: allocate what is needed, keep nothing
 }

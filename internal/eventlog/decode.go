@@ -231,9 +231,13 @@ func requestColumns(t *tableReader, rows []event.Request) (inBounds bool) {
 }
 
 // decodeSamples returns the rows of a samples.parquet, each of them checked.
-func decodeSamples(b []byte) (samples []event.Sample, err error) {
+func decodeSamples(b []byte) ([]event.Sample, error) {
+	return decodeSamplesIn(&Buffer{once: true}, b)
+}
+
+func decodeSamplesIn(buf *Buffer, b []byte) (samples []event.Sample, err error) {
 	defer recovered(&err)
-	t, err := newTableReader(&Buffer{once: true}, b, KindSamples)
+	t, err := newTableReader(buf, b, KindSamples)
 	if err != nil {
 		return nil, err
 	}

@@ -66,6 +66,12 @@ func (l *Log) Samples() ([]event.Sample, error) {
 	return read(l, nil, samplesName, decodeSamples, (*folder).samples, func(s *event.Sample) int32 { return s.Cell })
 }
 
+// SamplesIn is Samples with the help of a buffer, which may hold the requests of the run: it keeps them, and nothing of the samples.
+func (l *Log) SamplesIn(buf *Buffer) ([]event.Sample, error) {
+	decode := func(b []byte) ([]event.Sample, error) { return decodeSamplesIn(buf, b) }
+	return read(l, &buf.file, samplesName, decode, (*folder).samples, func(s *event.Sample) int32 { return s.Cell })
+}
+
 func read[T any](l *Log, spare *[]byte, name string, decode func([]byte) ([]T, error), part func(*folder, Step) ([]T, error), cell func(*T) int32) ([]T, error) {
 	rows, err := readRows(l, spare, name, decode, part)
 	for i := 0; err == nil && i < len(rows); i++ {
@@ -105,7 +111,10 @@ func readRows[T any](l *Log, spare *[]byte, name string, decode func([]byte) ([]
 }
 
 // Verify compares the files with the digests in run.toml and returns every difference. A run in progress has none.
-func (l *Log) Verify() error {
+func (l *Log) Verify() error { return l.VerifyIn(&Buffer{once: true}) }
+
+// VerifyIn is Verify with the help of a buffer. What it held is lost.
+func (l *Log) VerifyIn(buf *Buffer) error {
 	if l.run.State != event.Complete {
 		return nil
 	}
@@ -114,6 +123,7 @@ func (l *Log) Verify() error {
 		return fmt.Errorf("verify run %q: %w", l.run.ID, err)
 	}
 	defer f.Close()
+	f.spare = &buf.file
 	var errs []error
 	for _, name := range []string{requestsName, samplesName} {
 		if l.run.Files[name] == "" {

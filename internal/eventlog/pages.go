@@ -16,9 +16,7 @@ type tableReader struct {
 	b      []byte
 	footer *footer
 	cols   []column
-	zstd   *zstd.Decoder
-	spare  []byte // decompressed page, used again for the next
-	budget int64  // bytes that may still be decoded
+	budget int64 // bytes that may still be decoded
 	err    error
 }
 
@@ -45,15 +43,18 @@ func newTableReader(buf *Buffer, b []byte, want Kind) (*tableReader, error) {
 	if rows != f.rows {
 		return nil, fmt.Errorf("the footer counts %d rows and its row groups %d", f.rows, rows)
 	}
-	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true),
-		zstd.WithDecoderMaxMemory(maxPageBytes))
-	if err != nil {
-		return nil, err
+	if buf.zstd == nil {
+		buf.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true),
+			zstd.WithDecoderMaxMemory(maxPageBytes))
 	}
-	return &tableReader{buf: buf, b: b, footer: f, cols: cols, zstd: dec, budget: maxDecodedBytes}, nil
+	return &tableReader{buf: buf, b: b, footer: f, cols: cols, budget: maxDecodedBytes}, err
 }
 
-func (t *tableReader) close() { t.zstd.Close() }
+func (t *tableReader) close() {
+	if t.buf.once {
+		t.buf.zstd.Close()
+	}
+}
 
 var errPageSize = fmt.Errorf("a page decodes to more than %d MiB: refused", maxPageBytes>>20)
 
@@ -272,10 +273,10 @@ func (t *tableReader) decompress(c chunk, size int64, src []byte) ([]byte, error
 	if size == 0 && len(src) == 0 {
 		return nil, nil
 	}
-	t.spare = slices.Grow(t.spare[:0], int(size)+bitpack.PaddingInt64)
-	out, err := t.zstd.DecodeAll(src, t.spare[:0:size])
+	t.buf.page = slices.Grow(t.buf.page[:0], int(size)+bitpack.PaddingInt64)
+	out, err := t.buf.zstd.DecodeAll(src, t.buf.page[:0:size])
 	if err != nil || int64(len(out)) != size {
 		return nil, fmt.Errorf("a page does not decompress to the %d bytes that it declares", size)
 	}
-	return out, nil
+	return t.buf.page[:size], nil // out, with its padding
 }
