@@ -2,12 +2,16 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"speedmatrix/internal/synth"
@@ -28,6 +32,7 @@ func TestScripts(t *testing.T) {
 			"same-tree":   sameTree,
 			"exit-code":   exitCode,
 			"name-status": nameStatus,
+			"bomb":        bomb,
 		},
 	})
 }
@@ -103,4 +108,37 @@ func nameStatus(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: name-status FILE LETTER PATH")
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(args[1]+"\x00"+args[2]+"\x00"), 0o644))
+}
+
+// bomb makes a run's requests claim a thousand million rows, with digests that fit, as a contributor who means harm would: bomb RUN-FOLDER
+func bomb(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: bomb RUN-FOLDER")
+	}
+	table, run := ts.MkAbs(filepath.Join(args[0], "requests.parquet")), ts.MkAbs(filepath.Join(args[0], "run.toml"))
+	b, err := os.ReadFile(table)
+	ts.Check(err)
+	text, err := os.ReadFile(run)
+	ts.Check(err)
+	before := fmt.Sprintf("%x", sha256.Sum256(b))
+
+	size := int(binary.LittleEndian.Uint32(b[len(b)-8:]))
+	var protocol thrift.CompactProtocol
+	var footer format.FileMetaData
+	ts.Check(thrift.Unmarshal(&protocol, b[len(b)-8-size:len(b)-8], &footer))
+	footer.NumRows, footer.RowGroups[0].NumRows = 1<<30, 1<<30
+	for _, g := range footer.RowGroups[1:] {
+		footer.NumRows += g.NumRows
+	}
+	foot, err := thrift.Marshal(&protocol, footer)
+	ts.Check(err)
+	b = append(b[:len(b)-8-size:len(b)-8-size], foot...)
+	b = append(binary.LittleEndian.AppendUint32(b, uint32(len(foot))), "PAR1"...)
+
+	ts.Check(os.WriteFile(table, b, 0o644))
+	after := fmt.Sprintf("%x", sha256.Sum256(b))
+	if !bytes.Contains(text, []byte(before)) {
+		ts.Fatalf("run.toml does not hold the digest %s", before)
+	}
+	ts.Check(os.WriteFile(run, bytes.ReplaceAll(text, []byte(before), []byte(after)), 0o644))
 }
