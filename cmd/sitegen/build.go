@@ -119,7 +119,7 @@ func build(ctx context.Context, c buildConfig, stderr io.Writer) (n int, err err
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, b.Abort()) }()
-	w := &runWriter{b: b, site: s, store: st, extras: x}
+	w := &runWriter{b: b, site: s, store: st, extras: x, places: page.NewPlaces(x.names)}
 	records, err := w.addRuns(ctx, dirs, c.keepGoing, stderr)
 	if err != nil {
 		return 0, err
@@ -142,6 +142,7 @@ type runWriter struct {
 	site   page.Site
 	store  *store
 	extras extras
+	places *page.Places
 
 	buffers sync.Pool // of *eventlog.Buffer
 }

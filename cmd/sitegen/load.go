@@ -77,14 +77,15 @@ func (w *runWriter) add(dir string) (*record, error) {
 		return nil, err
 	}
 	w.store.use(rec)
-	key := w.b.Key("run", rec.Key, notes, fmt.Sprintf("%+v", erratum), dir)
+	places := w.places.Of(rec.Listed)
+	key := w.b.Key("run", rec.Key, notes, fmt.Sprintf("%+v", erratum), fmt.Sprint(places), dir)
 	return &rec, w.b.Unit(strings.TrimSuffix(page.RunPath(id), "/"), key, func() error {
 		if sum == nil {
 			if sum, err = w.again(rec.Key, dir); err != nil {
 				return err
 			}
 		}
-		run, err := publish(sum, notes, dir, w.site)
+		run, err := publish(sum, page.RunInput{Notes: notes, Places: places, Site: w.site}, dir)
 		if err != nil {
 			return err
 		}
@@ -196,8 +197,8 @@ func summarize(l *eventlog.Log, buffer *eventlog.Buffer) (summary.Run, error) {
 }
 
 // publish makes the page and its twins.
-func publish(sum *summary.Run, notes, dir string, s page.Site) (site.Run, error) {
-	p, err := page.NewRun(sum, page.RunInput{Notes: notes, Site: s})
+func publish(sum *summary.Run, in page.RunInput, dir string) (site.Run, error) {
+	p, err := page.NewRun(sum, in)
 	if err != nil {
 		return site.Run{}, err
 	}
@@ -206,7 +207,7 @@ func publish(sum *summary.Run, notes, dir string, s page.Site) (site.Run, error)
 	out.JSON, errs[0] = page.NewTwin(sum).JSON()
 	out.Curves, errs[1] = page.NewCurves(sum).JSON()
 	out.Strips, errs[2] = page.NewStrips(sum).JSON()
-	if s.CopyData {
+	if in.Site.CopyData {
 		out.Copy = map[string]string{}
 		for _, name := range rawFiles {
 			out.Copy[name] = filepath.Join(dir, name)

@@ -157,26 +157,17 @@ func (f *faceter) table(k FacetKind) resolver {
 	return f.names.quantizations
 }
 
-// divide gathers the runs of each value; runs without one are left out. Folders are slugs, made unique by a digest of the name where
-// two names have one slug.
+// divide gathers the runs of each value; runs without one are left out. Names of one folder are one value, under the newest run's name.
 func (f *faceter) divide(base string, runs []*Listed, key func(*Entry) string) []facetValue {
 	by := map[string][]*Listed{}
 	for _, l := range runs {
 		if name := key(&l.Entry); name != "" {
-			by[name] = append(by[name], l)
+			by[facetFolder(name)] = append(by[facetFolder(name)], l)
 		}
-	}
-	slugs := map[string]int{}
-	for name := range by {
-		slugs[slug(name)]++
 	}
 	var out []facetValue
-	for _, name := range slices.Sorted(maps.Keys(by)) {
-		folder := slug(name)
-		if slugs[folder] > 1 {
-			folder += "-" + shortDigest(name)
-		}
-		out = append(out, facetValue{name: name, path: base + folder + "/", runs: by[name]})
+	for _, folder := range slices.Sorted(maps.Keys(by)) {
+		out = append(out, facetValue{name: key(&by[folder][0].Entry), path: base + folder, runs: by[folder]})
 	}
 	return out
 }

@@ -140,17 +140,21 @@ func Canonical(all []Listed, names Names) []Listed {
 	n := newNamer(names)
 	out := make([]Listed, len(all))
 	for i, l := range all {
-		e := l.Entry
-		e.Model, e.Engine, e.Quantization = n.model(&e), n.engine(&e), n.quantization(&e)
-		device := n.gpu(&e)
-		if e.GPU != e.Device && e.GPUCount > 1 {
-			e.GPU = strconv.Itoa(e.GPUCount) + " × " + device
-		} else {
-			e.GPU = device
-		}
-		out[i] = Listed{e, l.Compared}
+		out[i] = n.canonical(l)
 	}
 	return out
+}
+
+func (n *namer) canonical(l Listed) Listed {
+	e := l.Entry
+	e.Model, e.Engine, e.Quantization = n.model(&e), n.engine(&e), n.quantization(&e)
+	device := n.gpu(&e)
+	if e.GPU != e.Device && e.GPUCount > 1 {
+		e.GPU = strconv.Itoa(e.GPUCount) + " × " + device
+	} else {
+		e.GPU = device
+	}
+	return Listed{e, l.Compared}
 }
 
 // Entries are the lines of the lists.

@@ -25,6 +25,7 @@ type Run struct {
 	Engine      string // "sglang · 0.5.22 · BF16"
 	Method      string // "5 contexts (8K–123K) × 8 concurrency levels (1–128) · prefill at 8K, 16K"
 	MethodHref  string // the methodology of this run's version
+	Places      []Link // where this run stands among others
 	Warnings    []Caveat
 	Facts       []FactTable
 	Launch      string
@@ -80,8 +81,9 @@ type Download struct {
 
 // RunInput is what a run page is made of besides its summary.
 type RunInput struct {
-	Notes string // notes.md, "" when there is none
-	Site  Site
+	Notes  string // notes.md, "" when there is none
+	Places []Link // pages about several runs on which this one stands, from the site's root
+	Site   Site
 }
 
 // simulatedPrefix marks every title of a run against the built-in engine.
@@ -107,6 +109,9 @@ func NewRun(s *summary.Run, in RunInput) (Run, error) {
 		Bars: newBars(s.Prefill), Matrix: newMatrix(s.Decode), Rows: newRows(s), Figures: figures,
 		Instrument: newInstrument(r.Calibration), Reproduce: reproduce(r), Notes: renderNotes(in.Notes),
 		Description: description,
+	}
+	for _, l := range in.Places {
+		p.Places = append(p.Places, Link{Text: l.Text, Href: p.Root + l.Href})
 	}
 	base := p.Root + methodologyPath(max(1, r.Tool.Method))
 	p.MethodHref, p.Columns = base, columns(base)

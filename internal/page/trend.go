@@ -67,16 +67,11 @@ func NewTrends(all []Listed, names Names, s Site) ([]FacetPage, error) {
 	n := newNamer(names)
 	f := &faceter{all, n, s}
 	index := TrendIndex{
-		Frame:   s.frame("trends", "trends/", "Trends", "Speed of the same model on the same GPU over engine versions and dates."),
+		Frame:   s.frame("trends", trendsFolder, "Trends", "Speed of the same model on the same GPU over engine versions and dates."),
 		Heading: "Trends", Lead: "The same model on the same GPU over engine versions and dates. Runs of one configuration are grouped.",
 	}
 	var out []FacetPage
-	for _, v := range f.divide("trends/", f.runs(), func(e *Entry) string {
-		if e.Model == "" || e.GPU == "" {
-			return ""
-		}
-		return e.Model + " on " + e.GPU
-	}) {
+	for _, v := range f.divide(trendsFolder, f.runs(), trendName) {
 		page, err := newTrend(v, n, s)
 		if err != nil {
 			return nil, err
@@ -84,11 +79,21 @@ func NewTrends(all []Listed, names Names, s Site) ([]FacetPage, error) {
 		out = append(out, FacetPage{Template: "trend.html", Path: v.path, Model: page})
 		e := &v.runs[0].Entry
 		index.Rows = append(index.Rows, TrendRow{
-			Model: e.Model, GPU: e.GPU, Href: strings.TrimPrefix(v.path, "trends/"), Runs: count(float64(len(v.runs))),
+			Model: e.Model, GPU: e.GPU, Href: strings.TrimPrefix(v.path, trendsFolder), Runs: count(float64(len(v.runs))),
 			Configurations: count(float64(len(page.Groups))), Newest: newDate(e.Started),
 		})
 	}
-	return append([]FacetPage{{Template: "trends.html", Path: "trends/", Model: index}}, out...), nil
+	return append([]FacetPage{{Template: "trends.html", Path: trendsFolder, Model: index}}, out...), nil
+}
+
+const trendsFolder = "trends/"
+
+// trendName is what runs of one trend have in common, "" for a run that is part of none.
+func trendName(e *Entry) string {
+	if e.Model == "" || e.GPU == "" {
+		return ""
+	}
+	return e.Model + " on " + e.GPU
 }
 
 func newTrend(v facetValue, n *namer, s Site) (Trend, error) {
