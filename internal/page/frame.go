@@ -45,6 +45,7 @@ type Frame struct {
 	ImageAlt    string
 	Kind        string // "home", "run", "methodology" or "missing": a class of the body
 	NoIndex     bool
+	Search      bool // the site has opensearch.xml, which needs an address
 	Menu        []Link
 	Alternates  []Alternate
 	Source      string
@@ -62,7 +63,7 @@ func (s Site) frame(kind, path, title, description string) Frame {
 		f.Title = title + " · " + s.Title
 	}
 	if s.BaseURL != "" {
-		f.Canonical = s.absolute(path)
+		f.Canonical, f.Search = s.absolute(path), true
 	}
 	for _, l := range s.Menu {
 		if httpURL(l.Href) != "" {

@@ -171,7 +171,9 @@ func (b *Builder) Finish() error {
 	}
 	if b.site.BaseURL != "" {
 		slices.SortFunc(b.urls, func(x, y location) int { return strings.Compare(x.path, y.path) })
-		if err := b.File("sitemap.xml", sitemap(b.site, b.urls)); err != nil {
+		search, err := openSearch(b.site)
+		err = errors.Join(err, b.File("sitemap.xml", sitemap(b.site, b.urls)), b.File("opensearch.xml", search))
+		if err != nil {
 			return err
 		}
 	}

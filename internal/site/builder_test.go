@@ -245,6 +245,12 @@ func TestOverridesWin(t *testing.T) {
 	if !strings.Contains(files["sitemap.xml"], "<loc>https://example.org/a/b/runs/"+seedtest.Run().Facts.ID+"/</loc><lastmod>2026-12-01</lastmod>") {
 		t.Errorf("sitemap %s", files["sitemap.xml"])
 	}
+	if !strings.Contains(files["opensearch.xml"], `<Url type="text/html" template="https://example.org/a/b/?q={searchTerms}"></Url>`) {
+		t.Errorf("search %s", files["opensearch.xml"])
+	}
+	if !strings.Contains(files["index.html"], `<link rel="search" type="application/opensearchdescription+xml" href="opensearch.xml"`) {
+		t.Error("the home page does not name opensearch.xml")
+	}
 	if !strings.Contains(files["robots.txt"], "Sitemap: https://example.org/a/b/sitemap.xml") {
 		t.Errorf("robots %s", files["robots.txt"])
 	}
