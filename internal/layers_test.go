@@ -81,8 +81,9 @@ var layers = map[string]layer{
 var owners = map[string]string{
 	"github.com/BurntSushi/toml":          "cmd/measure cmd/sitegen internal/eventlog internal/probe internal/simengine internal/site",
 	"github.com/andybalholm/brotli":       "internal/client",
-	"github.com/klauspost/compress":       "internal/client internal/eventlog",
+	"github.com/klauspost/compress":       "internal/client internal/eventlog internal/site/social",
 	"github.com/go-echarts/go-echarts/v2": "internal/chart",
+	"github.com/parquet-go/bitpack":       "internal/eventlog",
 	"github.com/parquet-go/parquet-go":    "internal/eventlog",
 	"github.com/spf13/pflag":              "cmd/measure cmd/sitegen",
 	"github.com/yuin/goldmark":            "internal/page",

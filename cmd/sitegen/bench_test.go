@@ -13,19 +13,8 @@ import (
 func manyRuns(tb testing.TB, n int) string {
 	tb.Helper()
 	dir := tb.TempDir()
-	var own []string
-	for i, id := range synth.Identities(n) {
-		if i < 4 {
-			folder, err := synth.Store(dir, synth.Config{Seed: uint64(i + 1), Slow: 1 + 0.05*float64(i)}, id)
-			if err != nil {
-				tb.Fatal(err)
-			}
-			own = append(own, folder)
-			continue
-		}
-		if _, err := synth.Copy(dir, own[i%len(own)], id); err != nil {
-			tb.Fatal(err)
-		}
+	if err := synth.Fill(dir, n); err != nil {
+		tb.Fatal(err)
 	}
 	return dir
 }

@@ -132,6 +132,26 @@ func link(from, to string) error {
 	return os.WriteFile(to, b, 0o644)
 }
 
+// Fill stores the n different runs of Identities below dir. Four of them have events of their own, a little slower from one to the next; the
+// others share these files.
+func Fill(dir string, n int) error {
+	var own []string
+	for i, id := range Identities(n) {
+		var folder string
+		var err error
+		if i < 4 {
+			folder, err = Store(dir, Config{Seed: uint64(i + 1), Slow: 1 + 0.05*float64(i)}, id)
+			own = append(own, folder)
+		} else {
+			_, err = Copy(dir, own[i%len(own)], id)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Digest is the SHA-256 of a file's content as run.toml writes it, for tests that change files.
 func Digest(content []byte) string {
 	sum := sha256.Sum256(content)
