@@ -48,12 +48,14 @@ type Strips struct {
 
 // stripData counts its seconds from the start of the window, or of the first request where there is none.
 type stripData struct {
-	Label   string      `json:"label"`
-	WindowS float64     `json:"window_s"`
-	Columns []string    `json:"columns"`
-	Rows    [][]any     `json:"rows"`
-	spans   []stripSpan // the same, typed
+	Label   string    `json:"label"`
+	WindowS float64   `json:"window_s"`
+	Columns []string  `json:"columns"`
+	Rows    stripRows `json:"rows"`
 }
+
+// stripRows are encoded as lists of stripColumns.
+type stripRows []stripSpan
 
 type stripSpan struct {
 	stream         int
@@ -189,10 +191,44 @@ func newStrip(c *summary.Cell) (stripData, bool) {
 			stream: s.Stream, stage: Clean(string(s.Stage)), outcome: Clean(string(s.Outcome)), start: seconds(s.StartUS - zero),
 			first: at(s.FirstUS), last: at(s.LastUS), end: at(s.EndUS), tokens: s.Tokens,
 		}
-		d.spans = append(d.spans, v)
-		d.Rows = append(d.Rows, []any{v.stream, v.stage, v.start, v.first, v.last, v.end, v.tokens, v.outcome})
+		d.Rows = append(d.Rows, v)
 	}
 	return d, true
+}
+
+// MarshalJSON writes all rows at once: a run has five hundred, of eight fields each.
+func (rows stripRows) MarshalJSON() ([]byte, error) {
+	words := map[string][]byte{} // a handful
+	word := func(b []byte, s string) []byte {
+		quoted, ok := words[s]
+		if !ok {
+			quoted, _ = json.Marshal(s) // a string does not fail
+			words[s] = quoted
+		}
+		return append(b, quoted...)
+	}
+	number := func(b []byte, v float64) []byte { return strconv.AppendFloat(b, v, 'f', -1, 64) }
+	optional := func(b []byte, v *float64) []byte {
+		if v == nil {
+			return append(b, "null"...)
+		}
+		return number(b, *v)
+	}
+	b := []byte{'['}
+	for i, r := range rows {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(append(b, '['), int64(r.stream), 10)
+		b = word(append(b, ','), r.stage)
+		b = number(append(b, ','), r.start)
+		b = optional(append(b, ','), r.first)
+		b = optional(append(b, ','), r.last)
+		b = optional(append(b, ','), r.end)
+		b = strconv.AppendInt(append(b, ','), r.tokens, 10)
+		b = append(word(append(b, ','), r.outcome), ']')
+	}
+	return append(b, ']'), nil
 }
 
 // seconds turns microseconds into seconds, to the millisecond.

@@ -357,7 +357,7 @@ func strip(g grid) (Figure, chart.Figure, bool) {
 	d, _ := newStrip(cell)
 	c := chart.Figure{
 		ID: "strip", Legend: true, X: chart.Axis{Name: "seconds from the start of the window"},
-		Y: chart.Axis{Name: "stream", Inverse: true, Categories: streamNames(d.spans)},
+		Y: chart.Axis{Name: "stream", Inverse: true, Categories: streamNames(d.Rows)},
 	}
 	if d.WindowS > 0 {
 		c.Window = &chart.Window{Name: "measured window", From: 0, To: d.WindowS}
@@ -367,7 +367,7 @@ func strip(g grid) (Figure, chart.Figure, bool) {
 		Caption: "Requests of " + cellLabel(cell) + ", in seconds",
 		Head:    []string{"Stream", "Stage", "Start", "First token", "Last token", "End", "Tokens", "Outcome"},
 	}
-	for _, s := range d.spans {
+	for _, s := range d.Rows {
 		y := float64(slices.Index(c.Y.Categories, strconv.Itoa(s.stream)))
 		if to := firstOf(s.first, s.end); to != nil {
 			wait.Points = append(wait.Points, chart.Point{X: s.start, Y: y}, chart.Point{X: *to, Y: y}, chart.Break())
