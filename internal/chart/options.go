@@ -110,7 +110,7 @@ func seriesOptions(f Figure, s Series, i int) []charts.SeriesOpts {
 	}
 	out := []charts.SeriesOpts{
 		charts.WithSeriesOpts(func(o *charts.SingleSeries) {
-			o.Data = data(s.Points)
+			o.Data = points(s.Points)
 			o.ShowSymbol = opts.Bool(s.Marks || s.Ticks)
 			switch {
 			case s.Marks:
@@ -150,21 +150,48 @@ func named(ps []Point) bool {
 	return false
 }
 
-// data encodes points as [x, y], or with their name; a break is null.
-func data(ps []Point) []any {
-	out := make([]any, len(ps))
+// points are encoded as [x, y], or with their name as {name, value}; a break is [null, null].
+type points []Point
+
+// MarshalJSON writes all points at once: a page has a thousand.
+func (ps points) MarshalJSON() ([]byte, error) {
+	b := []byte{'['}
 	for i, p := range ps {
-		xy := [2]any{round(p.X), round(p.Y)}
+		if i > 0 {
+			b = append(b, ',')
+		}
 		switch {
 		case !finite(p.X) || !finite(p.Y):
-			out[i] = [2]any{nil, nil}
+			b = append(b, "[null,null]"...)
 		case p.Name != "":
-			out[i] = opts.LineData{Name: p.Name, Value: xy}
+			name, err := json.Marshal(p.Name)
+			if err != nil {
+				return nil, err
+			}
+			b = append(append(append(b, `{"name":`...), name...), `,"value":`...)
+			b = append(appendPair(b, p), '}')
 		default:
-			out[i] = xy
+			b = appendPair(b, p)
 		}
 	}
-	return out
+	return append(b, ']'), nil
+}
+
+func appendPair(b []byte, p Point) []byte {
+	b = appendNumber(append(b, '['), p.X)
+	return append(appendNumber(append(b, ','), p.Y), ']')
+}
+
+// appendNumber writes a rounded number as JSON.
+func appendNumber(b []byte, v float64) []byte {
+	r, ok := round(v).(float64)
+	if !ok {
+		return append(b, "null"...)
+	}
+	if r != 0 && (math.Abs(r) < 1e-6 || math.Abs(r) >= 1e21) {
+		return strconv.AppendFloat(b, r, 'e', -1, 64)
+	}
+	return strconv.AppendFloat(b, r, 'f', -1, 64)
 }
 
 // round keeps six significant digits: a chart has a thousand places at most, the exact numbers stand in the tables.
