@@ -94,6 +94,52 @@ test('a row opens its details, and a link to it does', async () => {
   await linked.close();
 });
 
+test('going back and forward restores the view', async () => {
+  const { page, problems, close } = await open(browser, site.run);
+  const view = () => page.evaluate(() => [document.querySelectorAll('tbody[data-row]:not([hidden])').length, document.querySelectorAll('[aria-sort]').length].join());
+  const before = await view();
+  await page.locator('.matrix td a').first().focus();
+  await page.keyboard.press('Enter');
+  await page.waitForFunction(() => location.hash !== '');
+  await page.locator('[data-filter="phase"]').nth(1).press('Enter');
+  await page.locator('th[data-key] .sort').nth(4).press('Enter');
+  const after = await view();
+  assert.notEqual(after, before);
+  await page.goBack();
+  assert.equal(await view(), before);
+  await page.goForward();
+  assert.equal(await view(), after);
+  assert.deepEqual(problems, []);
+  await close();
+});
+
+test('a cell is copied as one line of text', async () => {
+  const { page, close } = await open(browser, site.run);
+  const text = await page.evaluate(() => {
+    getSelection().selectAllChildren(document.querySelector('.matrix td'));
+    return getSelection().toString();
+  });
+  assert.match(text, /^[\d.,K]+ tok\/s, TTFT [\d,]+ ms(, .+)?$/);
+  await close();
+});
+
+test('the link of a row is copied without the right to the clipboard', async () => {
+  const { page, problems, close } = await open(browser, site.run);
+  await page.evaluate(() => {
+    navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'));
+    document.addEventListener('copy', () => { document.body.dataset.copied = String(getSelection()) || document.activeElement.value; });
+  });
+  const row = page.locator('tbody[data-row]').filter({ has: page.locator('details') }).first();
+  await row.locator('summary').press('Enter');
+  const button = row.locator('.more button');
+  await button.press('Enter');
+  await page.waitForFunction(() => document.body.dataset.copied);
+  assert.equal(await page.evaluate(() => document.body.dataset.copied), `${site.base}${site.run}#${await row.getAttribute('id')}`);
+  assert.equal(await button.evaluate((b) => document.activeElement === b), true, 'the focus was lost');
+  assert.deepEqual(problems, []);
+  await close();
+});
+
 test('a picker draws another cell', async () => {
   const { page, problems, close } = await open(browser, site.run);
   assert.ok(await showCharts(page) > 0, 'the run page has no chart');
