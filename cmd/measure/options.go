@@ -183,6 +183,9 @@ func joinUsage(errs []error) error {
 	return &exitError{exitUsage, errors.Join(sortErrors(errs)...)}
 }
 
+// standIn is a size that is always in order. It stands for one that could not be read, so that the other flags are checked all the same.
+const standIn = 1024
+
 // planConfig turns the flags into a plan's configuration; all mistakes at once.
 func (o *options) planConfig() (plan.Config, error) {
 	var errs []error
@@ -193,6 +196,7 @@ func (o *options) planConfig() (plan.Config, error) {
 		list, err := plan.ParseSizes(text)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("--%s: %w", flag, err))
+			return []int{standIn}
 		}
 		return list
 	}
@@ -202,6 +206,7 @@ func (o *options) planConfig() (plan.Config, error) {
 	}
 	if err != nil {
 		errs = append(errs, fmt.Errorf("--concurrency: %w", err))
+		counts = []int{1}
 	}
 	cfg := plan.Config{
 		Contexts:    sizes("contexts", o.contexts),
@@ -221,6 +226,7 @@ func (o *options) planConfig() (plan.Config, error) {
 	}
 	if n, err := plan.ParseSize(o.maxTokens); err != nil {
 		errs = append(errs, fmt.Errorf("--max-tokens: %w", err))
+		cfg.OutputTokens = standIn
 	} else {
 		cfg.OutputTokens = n
 	}
@@ -230,10 +236,8 @@ func (o *options) planConfig() (plan.Config, error) {
 	if o.maxTime < 0 {
 		errs = append(errs, fmt.Errorf("--max-time %s: must not be negative; 0 is no limit", o.maxTime))
 	}
-	if len(errs) == 0 {
-		if err := plan.Validate(cfg); err != nil {
-			errs = append(errs, err)
-		}
+	if err := plan.Validate(cfg); err != nil {
+		errs = append(errs, err)
 	}
 	if len(errs) > 0 {
 		return cfg, &exitError{exitUsage, errors.Join(errs...)}

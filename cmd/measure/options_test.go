@@ -65,13 +65,18 @@ func TestUsageErrors(t *testing.T) {
 }
 
 func TestErrorsAreOneLineEach(t *testing.T) {
-	o, err := parse(t, "--concurrency", "0", "--duration", "0s", "--max-tokens", "x")
+	o, err := parse(t, "--concurrency", "0", "--contexts", "8Q", "--duration", "0s", "--max-tokens", "x", "--repeats", "-1")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = o.planConfig()
 	var out bytes.Buffer
 	report(&out, err)
+	for _, mistake := range []string{"--contexts", "8Q", "--max-tokens", "duration", "concurrency", "repeats"} {
+		if !strings.Contains(out.String(), mistake) {
+			t.Errorf("%q is not among the mistakes told at once:\n%s", mistake, out.String())
+		}
+	}
 	for line := range strings.Lines(out.String()) {
 		if !strings.HasPrefix(line, "measure: ") {
 			t.Errorf("line %q does not say who speaks", line)
