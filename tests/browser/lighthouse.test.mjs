@@ -1,6 +1,6 @@
 // Lighthouse, as it judges a phone on a slow network. Three categories are facts of the page and must be 100. The
-// performance score leans on this machine's speed at the moment: the best of some attempts is told beside its target,
-// and only a score that no busy machine explains fails.
+// performance score leans on this machine's speed at the moment too, which other work can only lower: the first of some
+// attempts that reaches the target is enough. Each is told with its benchmark index, which is about 1,500 on a quiet desktop machine.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { launch as launchChrome } from 'chrome-launcher';
@@ -9,8 +9,7 @@ import { flags, site } from './lib.mjs';
 
 const facts = ['accessibility', 'best-practices', 'seo'];
 const target = 98;
-const floor = 70;
-const attempts = 3;
+const attempts = 5;
 
 const failures = (lhr, category) => lhr.categories[category].auditRefs
   .map((ref) => ({ weight: ref.weight, ...lhr.audits[ref.id] }))
@@ -36,11 +35,10 @@ for (const [kind, path] of kinds) {
           for (const f of judged) assert.equal(lhr.categories[f].score, 1, `${f}: ${failures(lhr, f).join('; ')}`);
         }
         const score = Math.round(100 * lhr.categories.performance.score);
-        t.diagnostic(`performance ${score}`);
+        t.diagnostic(`performance ${score}, benchmark index ${Math.round(lhr.environment.benchmarkIndex)}`);
         if (score > best) [best, told] = [score, failures(lhr, 'performance')];
       }
-      if (best < target) t.diagnostic(`performance ${best} is below the target of ${target}: ${told.join('; ')}`);
-      assert.ok(best >= floor, `performance ${best}, want ${target}: ${told.join('; ')}`);
+      assert.ok(best >= target, `performance ${best} at best, want ${target}: ${told.join('; ')}`);
     } finally {
       await chrome.kill();
     }
