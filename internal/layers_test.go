@@ -34,7 +34,7 @@ var layers = map[string]layer{
 	"internal/plan":      {allow: "event metric", deny: "clock os net net/http"},
 	"internal/prompt":    {allow: "event", deny: "clock os net net/http"},
 	"internal/client":    {allow: "event sse"},
-	"internal/health":    {allow: "event", deny: "os net net/http"},
+	"internal/health":    {allow: "event", deny: "net net/http"},
 	"internal/bench":     {}, // only its tests have code
 	"internal/calibrate": {allow: "event client health simengine stat", deny: "net net/http"},
 	"internal/load":      {allow: "event metric plan prompt client stat", deny: "os net/http"},

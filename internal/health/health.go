@@ -3,6 +3,7 @@
 package health
 
 import (
+	"os"
 	"runtime"
 	"runtime/metrics"
 	"time"
@@ -27,7 +28,7 @@ type Reader struct {
 // NewReader starts at now: the first Read covers the time since.
 func NewReader() *Reader {
 	return &Reader{
-		cores:   float64(runtime.GOMAXPROCS(0)), // affinity and cgroup quota are in it
+		cores:   min(float64(runtime.GOMAXPROCS(0)), quota(os.DirFS("/"))), // affinity is in GOMAXPROCS
 		at:      time.Now(),
 		cpu:     cpuTime(),
 		samples: []metrics.Sample{{Name: runnable}, {Name: heap}},
