@@ -218,19 +218,27 @@
     if (a >= 1e4) return +(v / 1e3).toPrecision(3) + 'K';
     return String(+v.toPrecision(4));
   };
-  // All names of a legend stand side by side on as many lines as they need, up to four; more are leafed through.
-  const legend = (options, width, look) => {
-    if (!options.legend.show) return {};
-    const plain = options.series.every((s) => s.symbol === 'none');
+  // All names of a legend stand side by side on as many lines as they need, up to eight; more are leafed through.
+  const legendLines = (options, width) => {
+    if (!options.legend.show) return { lines: 0, widest: 0 };
     const widths = options.series.map((s) => 22 + 5 + 7 * s.name.length + 10);
     let lines = 1, left = width;
     for (const w of widths) {
-      if (w > left) { lines++; left = width; }
+      if (w > left && left < width) { lines++; left = width; }
       left -= w;
     }
-    const fits = lines <= 4;
+    return { lines, widest: Math.max(...widths) };
+  };
+  const legend = (options, width, look) => {
+    const { lines, widest } = legendLines(options, width);
+    if (!lines) return {};
+    const fits = lines <= 8;
     return {
-      legend: { ...options.legend, ...look, type: fits ? 'plain' : 'scroll', itemWidth: 22, itemGap: 10, itemHeight: 12, ...(plain ? { itemStyle: { opacity: 0 } } : {}) },
+      legend: {
+        ...options.legend, ...look, type: fits ? 'plain' : 'scroll', itemWidth: 22, itemGap: 10, itemHeight: 12,
+        ...(widest > width ? { textStyle: { ...look.textStyle, width: width - 60, overflow: 'truncate' } } : {}),
+        ...(options.series.every((s) => s.symbol === 'none') ? { itemStyle: { opacity: 0 } } : {}),
+      },
       grid: options.grid.map((g) => ({ ...g, top: Number(g.top) + (fits ? 20 * (lines - 1) : 0) })),
     };
   };
@@ -334,6 +342,7 @@
     const picker = pickerOf(figure, chart);
     const paint = (library) => {
       if (chart.drawn) chart.drawn.dispose();
+      plot.classList.toggle('tall', legendLines(chart.now, plot.clientWidth).lines > 4);
       chart.drawn = library.init(plot, null, { renderer: 'canvas' });
       chart.drawn.setOption(themed(chart.now, plot.clientWidth));
       plot.dataset.drawn = dark.matches ? 'dark' : 'light'; // paper is light: see the print style
@@ -348,7 +357,7 @@
     new ResizeObserver(() => {
       if (plot.clientWidth === chart.drawn.getWidth() && plot.clientHeight === chart.drawn.getHeight()) return;
       chart.drawn.resize();
-      chart.drawn.setOption(legend(chart.now, plot.clientWidth, {}));
+      chart.drawn.setOption(legend(chart.now, plot.clientWidth, { textStyle: { color: css('--ink') } }));
     }).observe(plot);
   };
 
