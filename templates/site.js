@@ -333,7 +333,7 @@
   const inTurn = (work) => { turn = turn.then(idle).then(work).catch(reportError); };
 
   const charts = [];
-  // The page holds distributions at every fifth quantile, to be small; what is drawn are all of them where they can be fetched.
+  // The page holds distributions at thirteen quantiles, to be small; what is drawn are all of them where they can be fetched.
   const coarse = ['ttft', 'between'];
   const show = async (plot) => {
     const figure = plot.closest('figure');

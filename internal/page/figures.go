@@ -250,12 +250,12 @@ func cdf(g grid, id, axis string, format func(*float64) string, pick func(*summa
 	return Figure{Picker: p, Table: t}, c, len(t.Rows) > 0
 }
 
-// cdfPoints keeps every twentieth of the distribution and its last hundredth: the first drawing is part of the page, whose size is
-// bounded; the page's script draws all 101 quantiles as soon as it can fetch them.
+// cdfPoints keeps every tenth of the distribution, its last twentieth and its last hundredth: the page, whose size is bounded, holds
+// what is drawn where the script cannot fetch all 101 quantiles.
 func cdfPoints(quantiles []float64) []chart.Point {
 	var out []chart.Point
 	for i, v := range quantiles {
-		if i%5 == 0 || i == 99 {
+		if i%10 == 0 || i == 95 || i == 99 {
 			out = append(out, chart.Point{X: digits4(v), Y: float64(i)})
 		}
 	}
