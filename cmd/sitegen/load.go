@@ -134,8 +134,17 @@ func (w *runWriter) read(dir, id string) (record, *summary.Run, error) {
 			return record{}, nil, err
 		}
 	}
-	rec := record{Key: key, Raw: raw, Files: l.Run().Files, Listed: page.Listed{Entry: page.NewEntry(&sum), Compared: compare.Of(&sum)}}
+	rec := record{Key: key, Raw: raw, Files: clone(l.Run().Files), Listed: page.Listed{Entry: page.NewEntry(&sum), Compared: compare.Of(&sum)}}
 	return rec, &sum, nil
+}
+
+// clone copies digests without the text of the file that they are parts of.
+func clone(digests map[string]string) map[string]string {
+	out := make(map[string]string, len(digests))
+	for name, digest := range digests {
+		out[strings.Clone(name)] = strings.Clone(digest)
+	}
+	return out
 }
 
 // again is the summary of a run whose record was known.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unique"
 
 	"speedmatrix/internal/event"
 	"speedmatrix/internal/summary"
@@ -45,32 +46,41 @@ type Cell struct {
 // Of takes from a summary what a comparison needs.
 func Of(s *summary.Run) Run {
 	r := &s.Facts
-	out := Run{ID: r.ID, Title: s.Title, Started: r.Started.UTC(), Simulated: r.Simulated(), Method: r.Tool.Method, Facts: facts(r)}
+	out := Run{
+		ID: kept(r.ID), Title: kept(s.Title), Started: r.Started.UTC(), Simulated: r.Simulated(), Method: r.Tool.Method, Facts: facts(r),
+		Cells: make([]Cell, 0, len(s.Prefill)+len(s.Decode)),
+	}
 	for _, cells := range [][]summary.Cell{s.Prefill, s.Decode} {
 		for i := range cells {
 			c := &cells[i]
 			out.Cells = append(out.Cells, Cell{
-				Phase: c.Phase, Context: c.Context, Label: c.Label, Concurrency: c.Concurrency, Status: c.Status, TokS: number(c.TokS),
-				Interval: interval(c.TokSInterval), PerRequest: number(c.PerRequestTokS), TTFTMS: number(c.TTFTMS), TTFTKind: c.TTFTKind,
-				BetweenMS: number(c.BetweenTokensMS), Tokens: c.TokenSource,
+				Phase: kept(c.Phase), Context: c.Context, Label: kept(c.Label), Concurrency: c.Concurrency, Status: kept(c.Status), TokS: number(c.TokS),
+				Interval: interval(c.TokSInterval), PerRequest: number(c.PerRequestTokS), TTFTMS: number(c.TTFTMS), TTFTKind: kept(c.TTFTKind),
+				BetweenMS: number(c.BetweenTokensMS), Tokens: kept(c.TokenSource),
 			})
 		}
 	}
 	return out
 }
 
+// kept is a string without the memory around it (those of a run are parts of its files), one copy for all runs that have it: a site keeps this
+// of every run.
+func kept[T ~string](s T) T { return T(unique.Make(string(s)).Value()) }
+
 func number(v *float64) *float64 {
 	if v == nil || !finite(*v) {
 		return nil
 	}
-	return v
+	own := *v
+	return &own
 }
 
 func interval(i *summary.Interval) *summary.Interval {
 	if i == nil || !finite(i.Low) || !finite(i.High) || i.Low > i.High {
 		return nil
 	}
-	return i
+	own := *i
+	return &own
 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
@@ -80,7 +90,7 @@ func facts(r *event.Run) []Fact {
 	var out []Fact
 	add := func(key, value string) {
 		if value != "" {
-			out = append(out, Fact{key, value})
+			out = append(out, Fact{kept(key), kept(value)})
 		}
 	}
 	for _, t := range []struct {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unique"
 
 	"speedmatrix/internal/event"
 	"speedmatrix/internal/summary"
@@ -64,6 +65,10 @@ func NewEntry(s *summary.Run) Entry {
 			}
 		}
 	}
+	for _, s := range []*string{&e.ID, &e.Title, &e.Model, &e.GPU, &e.Engine, &e.Version, &e.Quantization, &e.Device, &e.PeakCell} {
+		*s = unique.Make(*s).Value() // not a part of the run's file, which would be kept with it
+	}
+	e.State = event.State(unique.Make(string(e.State)).Value())
 	return e
 }
 

@@ -29,13 +29,14 @@ type Builder struct {
 	previous map[string]Unit // of the build that made opt.Out, by folder
 	painters sync.Pool       // *social.Painter
 
-	mu    sync.Mutex
-	pages map[string]outline // every HTML file, by its path from the root
-	files map[string]bool    // every file
-	dirs  map[string]bool    // folders made
-	urls  []location         // for the sitemap
-	open  map[string]*Unit   // units being made, by folder
-	done  []Unit
+	mu      sync.Mutex
+	pages   map[string]outline  // every HTML file, by its path from the root
+	files   map[string]bool     // every file
+	dirs    map[string]bool     // folders made
+	urls    []location          // for the sitemap
+	open    map[string]*Unit    // units being made, by folder
+	anchors map[string][]string // lists of anchors that pages share, by their digest
+	done    []Unit
 }
 
 // Run is everything that is published of one run.
@@ -70,7 +71,7 @@ func New(opt Options, s page.Site) (*Builder, error) {
 		return nil, err
 	}
 	b := &Builder{opt: opt, site: s, assets: a, render: r, dir: dir, pages: map[string]outline{}, files: map[string]bool{},
-		base: base, root: rootOf(s.BaseURL), previous: map[string]Unit{}, dirs: map[string]bool{}, open: map[string]*Unit{}}
+		base: base, root: rootOf(s.BaseURL), previous: map[string]Unit{}, dirs: map[string]bool{}, open: map[string]*Unit{}, anchors: map[string][]string{}}
 	for _, u := range opt.Previous.Units {
 		b.previous[u.Folder] = u
 	}

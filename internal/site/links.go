@@ -7,14 +7,20 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unique"
 
 	"golang.org/x/net/html"
 )
 
 // outline is what the link check needs of a page.
 type outline struct {
-	ids  map[string]bool
+	ids  []string // sorted
 	refs []string // every address that the page names, in order, each once
+}
+
+func (o outline) has(id string) bool {
+	_, ok := slices.BinarySearch(o.ids, id)
+	return ok
 }
 
 // isRef tells the attributes that hold addresses; data-source and data-charts are read by the script.
@@ -24,24 +30,30 @@ func isRef(name []byte) bool {
 
 // outlineOf reads a page's anchors and addresses. Two elements with one id are an error: a link to it would be ambiguous.
 func outlineOf(content []byte) (outline, error) {
-	o := outline{ids: map[string]bool{}}
+	var o outline
 	seen := map[string]bool{}
 	var err error
 	eachAttribute(content, func(name, quoted []byte) {
 		switch {
 		case named(name, "id"):
-			id := html.UnescapeString(string(quoted))
-			if o.ids[id] {
-				err = errors.Join(err, fmt.Errorf("two elements have the id %q", id))
-			}
-			o.ids[id] = true
+			o.ids = append(o.ids, kept(html.UnescapeString(string(quoted))))
 		case isRef(name) && !seen[string(quoted)]:
-			seen[string(quoted)] = true
-			o.refs = append(o.refs, html.UnescapeString(string(quoted)))
+			ref := kept(html.UnescapeString(string(quoted)))
+			seen[ref] = true
+			o.refs = append(o.refs, ref)
 		}
 	})
+	slices.Sort(o.ids)
+	for i := 1; i < len(o.ids); i++ {
+		if o.ids[i] == o.ids[i-1] {
+			err = errors.Join(err, fmt.Errorf("two elements have the id %q", o.ids[i]))
+		}
+	}
 	return o, err
 }
+
+// kept is s as one copy for all pages that have it: ten thousand runs have the same anchors.
+func kept(s string) string { return unique.Make(s).Value() }
 
 // checkLinks resolves every address of every page, and joins all that lead nowhere: page, address, why. Addresses of other
 // sites are not looked at. Absolute paths are allowed below root, the path of the base URL.
@@ -73,7 +85,7 @@ func rootOf(baseURL string) string {
 
 // deadLink says why an address leads nowhere, "" when it does not.
 func deadLink(from, ref, root string, pages map[string]outline, files map[string]bool) string {
-	if p, isPage := pages[from]; isPage && len(ref) > 1 && ref[0] == '#' && p.ids[ref[1:]] {
+	if p, isPage := pages[from]; isPage && len(ref) > 1 && ref[0] == '#' && p.has(ref[1:]) {
 		return "" // most addresses of a page are its own rows
 	}
 	u, err := url.Parse(ref)
@@ -100,7 +112,7 @@ func deadLink(from, ref, root string, pages map[string]outline, files map[string
 	if !isPage && !files[target] {
 		return "leads to no file of the site"
 	}
-	if u.Fragment != "" && isPage && !p.ids[u.Fragment] {
+	if u.Fragment != "" && isPage && !p.has(u.Fragment) {
 		return "names an anchor that the page does not have"
 	}
 	return ""

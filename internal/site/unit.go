@@ -135,13 +135,9 @@ func (b *Builder) record(u *Unit) error {
 		if !ok {
 			continue
 		}
-		o.refs = slices.DeleteFunc(o.refs, func(ref string) bool { return deadLink(f.Name, ref, b.root, pages, files) == "" })
-		ids := make([]string, 0, len(o.ids))
-		for id := range o.ids {
-			ids = append(ids, id)
-		}
-		slices.Sort(ids)
-		u.Pages = append(u.Pages, Outline{f.Name, ids, o.refs})
+		o.refs = slices.Clip(slices.Clone(slices.DeleteFunc(o.refs, func(ref string) bool { return deadLink(f.Name, ref, b.root, pages, files) == "" })))
+		o.ids = b.sharedIDs(o.ids)
+		u.Pages = append(u.Pages, Outline{f.Name, o.ids, o.refs})
 		pages[f.Name] = o
 	}
 	b.mu.Lock()
@@ -151,6 +147,18 @@ func (b *Builder) record(u *Unit) error {
 	}
 	b.done = append(b.done, *u)
 	return nil
+}
+
+// sharedIDs returns one list for all pages with these anchors: runs of one matrix have the same.
+func (b *Builder) sharedIDs(ids []string) []string {
+	key := keyOf(ids)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if known, ok := b.anchors[key]; ok {
+		return known
+	}
+	b.anchors[key] = slices.Clip(ids)
+	return ids
 }
 
 // takeOver links the files of an old unit into the new site. It answers false, with nothing left behind, when one of them was changed.
@@ -170,11 +178,7 @@ func (b *Builder) takeOver(u Unit) bool {
 		b.files[f.Name] = true
 	}
 	for _, p := range u.Pages {
-		o := outline{ids: make(map[string]bool, len(p.IDs)), refs: p.Refs}
-		for _, id := range p.IDs {
-			o.ids[id] = true
-		}
-		b.pages[p.Name] = o
+		b.pages[p.Name] = outline{ids: p.IDs, refs: p.Refs}
 	}
 	for _, l := range u.Listed {
 		b.urls = append(b.urls, location{l.Path, l.Day})
