@@ -3,7 +3,6 @@ package page
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -438,7 +437,7 @@ func firstOf(vs ...*float64) *float64 {
 }
 
 func secondsValue(v float64) Value {
-	return Value{Text: fmt.Sprintf("%.2f", v)}
+	return Value{Text: strconv.FormatFloat(v, 'f', 2, 64)}
 }
 
 func secondsPointer(v *float64) Value {
