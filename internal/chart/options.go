@@ -11,8 +11,6 @@ import (
 	"github.com/go-echarts/go-echarts/v2/charts"
 	"github.com/go-echarts/go-echarts/v2/opts"
 	"github.com/go-echarts/go-echarts/v2/types"
-
-	"speedmatrix/internal/decimal"
 )
 
 var idPattern = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
@@ -186,9 +184,6 @@ func appendPair(b []byte, p Point) []byte {
 
 // appendNumber writes a rounded number as JSON.
 func appendNumber(b []byte, v float64) []byte {
-	if short, ok := decimal.Append(b, v); ok && math.Abs(v) < 1e6 && len(short)-len(b) <= len("999.999") {
-		return short // six digits at most, as nearly all have: nothing to round
-	}
 	r, ok := round(v).(float64)
 	if !ok {
 		return append(b, "null"...)

@@ -48,11 +48,14 @@ type Strips struct {
 
 // stripData counts its seconds from the start of the window, or of the first request where there is none.
 type stripData struct {
-	Label   string      `json:"label"`
-	WindowS float64     `json:"window_s"`
-	Columns []string    `json:"columns"`
-	Rows    []stripSpan `json:"rows"` // encoded as lists of stripColumns
+	Label   string    `json:"label"`
+	WindowS float64   `json:"window_s"`
+	Columns []string  `json:"columns"`
+	Rows    stripRows `json:"rows"`
 }
+
+// stripRows are encoded as lists of stripColumns.
+type stripRows []stripSpan
 
 type stripSpan struct {
 	stream         int
@@ -101,6 +104,9 @@ func NewStrips(s *summary.Run) Strips {
 
 // JSON encodes without spaces: browsers fetch it.
 func (c Curves) JSON() ([]byte, error) { return json.Marshal(c) }
+
+// JSON encodes without spaces: browsers fetch it.
+func (s Strips) JSON() ([]byte, error) { return json.Marshal(s) }
 
 func newQuantiles(d summary.Distribution, kind string) *quantiles {
 	if !hasQuantiles(d) {
@@ -188,6 +194,41 @@ func newStrip(c *summary.Cell) (stripData, bool) {
 		d.Rows = append(d.Rows, v)
 	}
 	return d, true
+}
+
+// MarshalJSON writes all rows at once: a run has five hundred, of eight fields each.
+func (rows stripRows) MarshalJSON() ([]byte, error) {
+	words := map[string][]byte{} // a handful
+	word := func(b []byte, s string) []byte {
+		quoted, ok := words[s]
+		if !ok {
+			quoted, _ = json.Marshal(s) // a string does not fail
+			words[s] = quoted
+		}
+		return append(b, quoted...)
+	}
+	number := func(b []byte, v float64) []byte { return strconv.AppendFloat(b, v, 'f', -1, 64) }
+	optional := func(b []byte, v *float64) []byte {
+		if v == nil {
+			return append(b, "null"...)
+		}
+		return number(b, *v)
+	}
+	b := []byte{'['}
+	for i, r := range rows {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(append(b, '['), int64(r.stream), 10)
+		b = word(append(b, ','), r.stage)
+		b = number(append(b, ','), r.start)
+		b = optional(append(b, ','), r.first)
+		b = optional(append(b, ','), r.last)
+		b = optional(append(b, ','), r.end)
+		b = strconv.AppendInt(append(b, ','), r.tokens, 10)
+		b = append(word(append(b, ','), r.outcome), ']')
+	}
+	return append(b, ']'), nil
 }
 
 // seconds turns microseconds into seconds, to the millisecond.

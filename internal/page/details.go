@@ -139,7 +139,7 @@ func distributionText(d summary.Distribution, format func(*float64) string, note
 	if d.N == 0 || d.Median == nil {
 		return ""
 	}
-	text := "median " + format(d.Median) + ", p90 " + format(d.P90) + ", p99 " + format(d.P99) + ", n " + unit.Count(&d.N)
+	text := fmt.Sprintf("median %s, p90 %s, p99 %s, n %s", format(d.Median), format(d.P90), format(d.P99), unit.Count(&d.N))
 	if note != "" {
 		text += " (" + note + ")"
 	}

@@ -3,6 +3,7 @@ package page
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -437,7 +438,7 @@ func firstOf(vs ...*float64) *float64 {
 }
 
 func secondsValue(v float64) Value {
-	return Value{Text: strconv.FormatFloat(v, 'f', 2, 64)}
+	return Value{Text: fmt.Sprintf("%.2f", v)}
 }
 
 func secondsPointer(v *float64) Value {
