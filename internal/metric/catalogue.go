@@ -80,7 +80,16 @@ func Notation() []Symbol {
 
 // Catalogue returns every metric, in the order of the methodology page.
 func Catalogue() []Metric {
-	all := []Metric{
+	all := entries()
+	for i := range all {
+		all[i].Slug = slug(all[i].Name)
+	}
+	return all
+}
+
+// entries is the catalogue without slugs, which take longer than all else of it.
+func entries() []Metric {
+	return []Metric{
 		{ID: IDTTFT, Name: "TTFT", Unit: "ms", Better: Lower, Scope: OfRequest, Formula: "f - s",
 			Definition: "Time to first token: from just before the request is written on an open connection to the arrival of the " +
 				"first chunk with a token of any kind, reasoning included. Its kinds (cold, start, restart, wave, uncached) are never mixed: " +
@@ -154,16 +163,13 @@ func Catalogue() []Metric {
 			Definition: "Of a rate: from the repeats when there are 3 or more (Student's t), else by a seeded bootstrap over blocks of one second or ten " +
 				"times between tokens, whichever is longer; that one is labelled \"within this run\" and does not cover the noise between runs."},
 	}
-	for i := range all {
-		all[i].Slug = slug(all[i].Name)
-	}
-	return all
 }
 
 // Lookup returns the metric with that id.
 func Lookup(id ID) (Metric, bool) {
-	for _, m := range Catalogue() {
+	for _, m := range entries() {
 		if m.ID == id {
+			m.Slug = slug(m.Name)
 			return m, true
 		}
 	}
