@@ -35,7 +35,7 @@ func (p *problems) err() error {
 	return errors.Join(p.list...)
 }
 
-// check collects every reason why the events cannot be summarised but those inside the lists: see checkChunks.
+// check collects every reason why the events cannot be summarised but those inside the lists: see sound.
 func check(p *problems, run event.Run, requests []event.Request) {
 	for i := range run.Cells {
 		checkCell(p, i, &run.Cells[i])
@@ -90,14 +90,6 @@ func checkRequest(p *problems, row int, r *event.Request, cells int) {
 	}
 }
 
-// checkChunks reports whether the lists of a request can be summarised, and whether all its chunks brought one token: then nobody need
-// add them up.
-func checkChunks(r *event.Request) (ok, single bool) {
-	ordered, single := scan(r.ChunkUS, r.ChunkTokens)
-	n := len(r.ChunkUS)
-	return ordered && (n == 0 || instant(r.ChunkUS[n-1])), single
-}
-
 // sound checks the lists of a cell's requests, and notes which of them hold one token a chunk. It comes right before the cell is
 // computed: the lists are then still near to the processor, which is worth more than any other order.
 func (b *builder) sound(attempts []attempt) bool {
@@ -114,12 +106,34 @@ func (b *builder) sound(attempts []attempt) bool {
 	return len(b.problems.list)+b.problems.more == before
 }
 
+// soundRequest checks the lists of a request, and reports whether all its chunks brought one token: then nobody need add them up.
 func (b *builder) soundRequest(r *event.Request) (single bool) {
-	ok, single := checkChunks(r)
-	if !ok {
+	n := len(r.ChunkUS)
+	counts, single := b.counts(r.ChunkTokens)
+	if !counts || !ascending(r.ChunkUS) || n > 0 && !instant(r.ChunkUS[n-1]) {
 		b.problems.add("request %d: arrivals go backwards or out of range, or a token count is negative", b.row(r))
 	}
 	return single
+}
+
+// counts reports whether no token count is negative, and whether all are 1. The reader of a run lets lists of ones share their memory; what was
+// found to be ones is not looked at again.
+func (b *builder) counts(tokens []int32) (ok, single bool) {
+	if len(tokens) == 0 {
+		return true, true
+	}
+	if &tokens[0] == b.onesAt && len(tokens) <= b.ones {
+		return true, true
+	}
+	var all, others int32
+	for _, n := range tokens {
+		all |= n
+		others |= n ^ 1
+	}
+	if others == 0 {
+		b.onesAt, b.ones = &tokens[0], len(tokens)
+	}
+	return all >= 0, others == 0
 }
 
 // row is the place of a request among all.
@@ -141,17 +155,13 @@ var outcomes = [...]event.Outcome{
 
 func instant(us int64) bool { return us >= 0 && us <= maxInstantUS }
 
-// scan reports whether no arrival is negative or before the one before it and no count is negative (ordered), and whether
-// every count is 1 (single). It looks at bits only, without a branch a token: it runs over every token of the run.
-func scan(us []int64, tokens []int32) (ordered, single bool) {
+// ascending reports whether no arrival is negative or before the one before it. It looks at sign bits only, without a branch a chunk: it runs over
+// every chunk of the run.
+func ascending(us []int64) bool {
 	var last, bad int64
-	var counts, others int32
-	tokens = tokens[:len(us)]
-	for i, at := range us {
+	for _, at := range us {
 		bad |= at | (at - last)
 		last = at
-		counts |= tokens[i]
-		others |= tokens[i] ^ 1
 	}
-	return bad >= 0 && counts >= 0, others == 0
+	return bad >= 0
 }

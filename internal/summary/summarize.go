@@ -10,6 +10,9 @@ type builder struct {
 	requests []event.Request
 	problems problems
 	gaps     *gapCounter
+
+	onesAt *int32 // where a list of ones was seen last, and how many
+	ones   int
 }
 
 // Summarize computes every number of a run's pages from its raw events (see the package comment for the steps). Requests and
