@@ -105,7 +105,7 @@ func (f *fragment) state(r page.Row) {
 		f.text(r.State.Note)
 	}
 	if len(r.Warnings) > 0 {
-		f.raw(`<small class="word"><span class="vh">; </span>`)
+		f.raw(`<span class="vh">; </span><small class="word">`)
 		f.text(strings.Join(r.Warnings, ", "))
 		f.raw("</small>")
 	}
@@ -171,8 +171,8 @@ func square(c page.MatrixCell) template.HTML {
 			f.raw(", ")
 			f.text(c.Kind)
 		}
-		f.raw("</small>")
 		f.remarks(c)
+		f.raw("</small>")
 		f.raw("</a></td>")
 	}
 	return f.html()
@@ -185,9 +185,10 @@ func (f *fragment) link(anchor string) {
 	f.raw(`">`)
 }
 
-// remarks adds what qualifies the number of a square: its state, its warnings.
+// remarks adds what qualifies the number of a square, each on a line of its own: its state, its warnings. The comma before a remark, for those who
+// hear the page, stands on the line that it ends.
 func (f *fragment) remarks(c page.MatrixCell) {
-	const open = `<small class="word"><span class="vh">, </span>`
+	const open = `<span class="vh">, </span></small><small class="word">`
 	if c.State.Class != "valid" {
 		f.raw(open)
 		f.text(c.State.Word)
@@ -195,13 +196,12 @@ func (f *fragment) remarks(c page.MatrixCell) {
 			f.raw(", ")
 			f.text(c.State.Note)
 		}
-		f.raw("</small>")
 	}
 	switch {
 	case c.Marks == 1:
-		f.raw(open, "1 warning</small>")
+		f.raw(open, "1 warning")
 	case c.Marks > 1:
-		f.raw(open, strconv.Itoa(c.Marks), " warnings</small>")
+		f.raw(open, strconv.Itoa(c.Marks), " warnings")
 	}
 }
 

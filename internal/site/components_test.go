@@ -26,11 +26,11 @@ func TestComponents(t *testing.T) {
 		{square(page.MatrixCell{Planned: true, Href: "#decode-8k-64", State: page.State{Word: "Over capacity", Class: "over-capacity"}}),
 			`<td class="state over-capacity"><a href="#decode-8k-64">Over capacity</a></td>`},
 		{square(page.MatrixCell{Planned: true, Shown: true, Href: "#decode-8k-1", State: page.State{Word: "Valid", Class: "valid"}, TokS: v, TTFT: none, Heat: "h3", Marks: 1}),
-			`<td class="h3 valid"><a href="#decode-8k-1"><b><data value="1234.5">1,234.5</data></b><span class="vh"> tok/s, </span><small>TTFT —</small>` +
-				`<small class="word"><span class="vh">, </span>1 warning</small></a></td>`},
+			`<td class="h3 valid"><a href="#decode-8k-1"><b><data value="1234.5">1,234.5</data></b><span class="vh"> tok/s, </span><small>TTFT —` +
+				`<span class="vh">, </span></small><small class="word">1 warning</small></a></td>`},
 		{square(page.MatrixCell{Planned: true, Shown: true, Href: "#a", State: page.State{Word: "Queued", Note: "ran 9 of 16", Class: "queued"}, TokS: v, TTFT: v, Kind: "restart", Marks: 2}),
-			`<td class="queued"><a href="#a"><b><data value="1234.5">1,234.5</data></b><span class="vh"> tok/s, </span><small>TTFT <data value="1234.5">1,234.5</data>, restart</small>` +
-				`<small class="word"><span class="vh">, </span>Queued, ran 9 of 16</small><small class="word"><span class="vh">, </span>2 warnings</small></a></td>`},
+			`<td class="queued"><a href="#a"><b><data value="1234.5">1,234.5</data></b><span class="vh"> tok/s, </span><small>TTFT <data value="1234.5">1,234.5</data>, restart` +
+				`<span class="vh">, </span></small><small class="word">Queued, ran 9 of 16<span class="vh">, </span></small><small class="word">2 warnings</small></a></td>`},
 		{measurement(page.Row{ID: "prefill-8k", Phase: "Prefill", PhaseID: "prefill", Context: v, Concurrency: none, State: page.State{Word: "Not run", Class: "not-run"}, Completed: v, ZeroWhy: "x"}),
 			"<tbody id=\"prefill-8k\" data-row data-phase=\"prefill\" data-status=\"not-run\"><tr>\n<th scope=\"row\">Prefill</th>\n" +
 				"<th scope=\"row\" class=\"n\"><a href=\"#prefill-8k\"><data value=\"1234.5\">1,234.5</data></a></th>\n<th scope=\"row\" class=\"n\">—</th>\n<td class=\"state not-run\">Not run</td>\n" +
