@@ -4,7 +4,10 @@ package browser
 
 import (
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,9 +31,17 @@ func TestScale(t *testing.T) {
 	base, dir := serve(t)
 	bin.Must(t, 10*time.Minute, "sitegen", "build", "--results", results, "--templates", "../../templates", "--cache", "", "--out", dir, "--base-url", base)
 	site := settings{Base: base, Dir: dir, Run: largest(t, results), Chromium: tools.chromium, Pages: firstOfKind(pages(t, dir))}
+	site.Pages = append(site.Pages, page{Kind: "compared", Path: "compare/" + strings.TrimPrefix(newest(t, results), "runs/")})
 	for _, script := range []string{"pages.test.mjs", "lighthouse.test.mjs"} {
 		t.Run(script, func(t *testing.T) { node(t, tools, site, "--test", "--test-reporter=spec", script) })
 	}
+}
+
+// newest is the path of the page of the newest run, which has one before it to be compared with.
+func newest(t *testing.T, results string) string {
+	t.Helper()
+	folders := runs(t, results)
+	return "runs/" + filepath.Base(slices.Max(folders)) + "/"
 }
 
 // firstOfKind keeps one page of each kind.
