@@ -12,6 +12,8 @@ import (
 
 	"speedmatrix/internal/event"
 	"speedmatrix/internal/plan"
+	"speedmatrix/internal/probe"
+	"speedmatrix/internal/redact"
 	"speedmatrix/internal/unit"
 )
 
@@ -52,12 +54,13 @@ func printPlan(w io.Writer, t target) {
 	fmt.Fprintf(w, "\n%s\n", t.plan.Short(t.expectation()))
 }
 
-// describe is the server in one line.
+// describe is the server in one line. What the server says of itself is shown without control characters and secrets.
 func (t target) describe() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, model %s", t.server.Engine, t.server.Model)
+	said := func(s string) string { return redact.New(redact.Options{}, t.secrets.values()...).Text(probe.Clean(s)) }
+	fmt.Fprintf(&b, "%s, model %s", t.server.Engine, said(t.server.Model))
 	if t.server.Simulated != "" {
-		fmt.Fprintf(&b, " (simulated engine, profile %s)", t.server.Simulated)
+		fmt.Fprintf(&b, " (simulated engine, profile %s)", said(t.server.Simulated))
 	}
 	amount := func(name string, v *int64, source string) {
 		if v == nil {

@@ -18,6 +18,7 @@ type stream struct {
 	sink    func(us, tokens int64) // told of each arrival at once
 
 	events  int    // events so far, of any kind
+	idle    int    // bytes since the last of them
 	done    bool   // the server said that the stream is over
 	doneUS  int64  // when
 	failure *fault // what was wrong with an event, or what it reported
@@ -32,7 +33,7 @@ func (s *stream) reset(expect int) {
 	if cap(s.chunk.text) > 1<<20 {
 		s.chunk.text = nil
 	}
-	s.events, s.done, s.doneUS, s.failure = 0, false, 0, nil
+	s.events, s.idle, s.done, s.doneUS, s.failure = 0, 0, false, 0, nil
 }
 
 // over reports whether nothing more of the stream is wanted.
@@ -40,6 +41,23 @@ func (s *stream) over() bool { return s.done || s.failure != nil }
 
 // feed takes bytes that arrived at us and handles the events that they complete.
 func (s *stream) feed(b []byte, us int64) {
+	before := s.events
+	s.cut(b, us)
+	if s.events > before {
+		s.idle = 0
+		return
+	}
+	// Comments keep a slow server's connection alive; without a bound they would keep a request alive for ever.
+	if s.idle += len(b); s.idle > maxIdle && s.failure == nil {
+		s.failure = faultf(event.BadProtocol, "%d MiB came without an event", maxIdle>>20)
+	}
+}
+
+// maxIdle is how many bytes may come without completing an event. The longest event fits.
+const maxIdle = sse.DefaultMax + 1<<20
+
+// cut handles the events that end within b.
+func (s *stream) cut(b []byte, us int64) {
 	if s.dialect.lines {
 		s.feedLines(b, us)
 		return

@@ -21,8 +21,8 @@ import (
 // longest is the most that is kept of a text in a fact, in characters.
 const longest = 300
 
-// clean makes a text fit for a fact: one line, no control characters, valid UTF-8, not too long.
-func clean(s string) string {
+// Clean makes a text of a server fit for a fact and for a terminal: one line, no control characters, valid UTF-8, not too long.
+func Clean(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
 		case r == unicode.ReplacementChar:
@@ -54,7 +54,7 @@ type factList struct {
 
 // text adds a fact unless it is empty or a word for "nothing".
 func (l *factList) text(table, key, value string) {
-	value = clean(value)
+	value = Clean(value)
 	switch strings.ToLower(value) {
 	case "", "auto", "none", "null", "unknown", "n/a":
 		return
@@ -176,7 +176,7 @@ func Merge(run *event.Run, facts []event.Fact, r redact.Redactor) {
 func normal(value any, r redact.Redactor) (any, bool) {
 	switch v := value.(type) {
 	case string:
-		s := clean(r.Text(v))
+		s := Clean(r.Text(v))
 		return s, s != ""
 	case bool, int64:
 		return v, true

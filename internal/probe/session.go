@@ -117,7 +117,7 @@ func (s *session) do(ctx context.Context, method, url string, body []byte, timeo
 		var data []byte
 		if data, err = io.ReadAll(io.LimitReader(resp.Body, bound)); err == nil {
 			if name := resp.Header.Get(SimulatedHeader); s.detecting && name != "" {
-				s.simulated = clean(name)
+				s.simulated = Clean(name)
 			}
 			return answer{resp.StatusCode, resp.Header, data}, nil
 		}
@@ -156,7 +156,7 @@ func why(err error, timeout time.Duration) string {
 	if errors.As(err, &wrapped) {
 		err = wrapped.Err // without the URL, which may hold credentials
 	}
-	return clean(err.Error())
+	return Clean(err.Error())
 }
 
 // ok reports whether the answer is a success.
@@ -183,5 +183,5 @@ func (s *session) ask(ctx context.Context, url string, into any) bool {
 
 // begin is the first bytes of the body, on one line and redacted.
 func (s *session) begin(a answer) string {
-	return cut(s.redact.Text(clean(string(a.body[:min(len(a.body), 512)]))), 60)
+	return cut(s.redact.Text(Clean(string(a.body[:min(len(a.body), 512)]))), 60)
 }
