@@ -7,9 +7,8 @@ import (
 )
 
 // deltas reads parquet's DELTA_BINARY_PACKED encoding: a head, then blocks, each with its least delta and the bit widths of its
-// miniblocks, then their packed deltas. It is the encoding of every token's arrival, so that it decides how fast a run is read: a decoder for
-// slices that are checked once a miniblock, which hands back the values' bits for the check of bounds, is three times as fast as the
-// library's with the walks before and after that it needs here.
+// miniblocks, then their packed deltas. It is the encoding of every token's arrival, so that it decides how fast a run is read: a decoder of our
+// own is a third faster than the library's (BenchmarkDeltas), and hands back the values' bits, which saves a walk over them for the check of bounds.
 type deltas struct {
 	b       []byte // what follows the part that is read
 	first   uint64

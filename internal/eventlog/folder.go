@@ -42,6 +42,9 @@ func (f *folder) read(name string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close()
+	if info, err = file.Stat(); err != nil { // of the file that was opened: a run in progress may have put another in its place since
+		return nil, err
+	}
 	if f.spare != nil {
 		b, err := readBounded((*f.spare)[:0], file, name, info.Size(), limit)
 		*f.spare = b[:0]

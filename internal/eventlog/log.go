@@ -184,6 +184,9 @@ func readFile(path string) (File, error) {
 		return File{}, err
 	}
 	defer f.Close()
+	if info, err = f.Stat(); err != nil {
+		return File{}, err
+	}
 	b, err := readBounded(nil, f, filepath.Base(path), info.Size(), maxFileBytes)
 	if err != nil {
 		return File{}, err
