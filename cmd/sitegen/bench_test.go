@@ -19,7 +19,7 @@ func manyRuns(tb testing.TB, n int) string {
 	return dir
 }
 
-// BenchmarkCold builds a site of 40 runs of the seed's size without a cache; the figure to watch is the time a run.
+// BenchmarkCold builds a site of 100 runs of the seed's size without a cache; the figure to watch is the time a run.
 func BenchmarkCold(b *testing.B) {
 	const n = 100
 	c := buildConfig{results: manyRuns(b, n), templates: "../../templates", out: filepath.Join(b.TempDir(), "site")}

@@ -18,15 +18,15 @@ import (
 )
 
 // TestBenchSite prints how long a site of many synthetic runs of the seed's size takes to build, and how much memory: make bench-site.
-// BENCH_RUNS is a list of sizes, "100,1000" without it. Four of the runs have events of their own, the others are the same
+// BENCH_RUNS is a list of sizes, "100,1000,10000" without it (about 7 minutes). Four of the runs have events of their own, the others are the same
 // files under other names and facts, so a site of 1,000 runs needs 10 MB of disk and not 2 GB.
 func TestBenchSite(t *testing.T) {
 	sizes := os.Getenv("BENCH_RUNS")
 	if sizes == "" {
-		sizes = "100,1000"
+		sizes = "100,1000,10000"
 	}
 	bin := programs.Build(t)
-	fmt.Printf("%8s  %-28s %9s %9s %11s\n", "runs", "build", "wall", "CPU", "memory")
+	fmt.Printf("%8s  %-28s %9s %9s %11s %12s %12s\n", "runs", "build", "wall", "CPU", "memory", "wall a run", "CPU a run")
 	for _, size := range strings.Split(sizes, ",") {
 		n, err := strconv.Atoi(size)
 		if err != nil {
@@ -73,7 +73,9 @@ func benchSize(t *testing.T, bin programs.Bin, n int) {
 		wall := time.Since(began)
 		usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
 		cpu := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-		fmt.Printf("%8d  %-28s %7.2f s %7.2f s %8d MB\n", n, what, wall.Seconds(), cpu.Seconds(), usage.Maxrss/1024)
+		perRun := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 / float64(n) }
+		fmt.Printf("%8d  %-28s %7.2f s %7.2f s %8d MB %9.2f ms %9.2f ms\n",
+			n, what, wall.Seconds(), cpu.Seconds(), usage.Maxrss/1024, perRun(wall), perRun(cpu))
 	}
 	build("cold")
 	build("warm, nothing new")
