@@ -21,7 +21,7 @@ import (
 
 // numbersVersion is raised when the same events give other numbers than before: what was computed by older code is then not read.
 // TestNumbersVersion fails when that was forgotten.
-const numbersVersion = 1
+const numbersVersion = 2
 
 // store keeps, between builds, what was computed of each run. Everything in it can be lost or wrong without changing a byte of the
 // site: a build without it does the same from the raw events.

@@ -1,11 +1,6 @@
 package stat
 
-import (
-	"math"
-	"math/bits"
-	"math/rand/v2"
-	"slices"
-)
+import "math"
 
 // Interval is a 95 % interval, in the unit of what it was made from.
 type Interval struct{ Low, High float64 }
@@ -47,83 +42,4 @@ func tQuantile(df int) float64 {
 	const z = 1.959963984540054
 	v := float64(df)
 	return z + (z*z*z+z)/(4*v) + (5*z*z*z*z*z+16*z*z*z+3*z)/(96*v*v)
-}
-
-// Block is a stretch of a measured window: what was counted in it and how long it lasted.
-type Block struct{ Count, Seconds float64 }
-
-const (
-	resamples = 400 // enough for the third digit of an interval's end; more costs sitegen a second per 1,000 runs
-	minBlocks = 5   // fewer blocks than this tell nothing about the spread between blocks
-)
-
-// BlockBootstrap returns the 95 % interval of a rate (counts a second) within one run. Neighbouring tokens are not
-// independent, since streams advance in lock step; blocks long against a step nearly are. So whole blocks are drawn
-// with replacement, as many as there are, 400 times, and the interval is that between the 0.025- and the 0.975-quantile of
-// sum(Count) / sum(Seconds) over the draws (percentile method, non-overlapping blocks: Carlstein 1986).
-// The same blocks and seed give the same interval. False with fewer than 5 blocks, or when a block is not finite, has
-// a negative count or does not last.
-func BlockBootstrap(blocks []Block, seed uint64) (Interval, bool) {
-	n := len(blocks)
-	if n < minBlocks || uint64(n) > math.MaxUint32 {
-		return Interval{}, false
-	}
-	for _, b := range blocks {
-		if !(b.Count >= 0 && b.Seconds > 0) || !finite(b.Count) || !finite(b.Seconds) {
-			return Interval{}, false
-		}
-	}
-	rates := make([]float64, resamples)
-	random := rand.NewPCG(seed, uint64(n))
-	for i := range rates {
-		rates[i] = resample(blocks, random)
-		if !finite(rates[i]) {
-			return Interval{}, false
-		}
-	}
-	low, high := tails(rates)
-	return Interval{low, high}, true
-}
-
-// tails returns the 0.025- and the 0.975-quantile of xs, as QuantileSorted would; it sorts only what lies beyond them, and changes xs.
-func tails(xs []float64) (low, high float64) {
-	n := len(xs)
-	i, part := Rank(n, 0.025)
-	least := smallest(xs, i+2)
-	low = Between(least[i], least[i+1], part)
-	for k := range xs {
-		xs[k] = -xs[k]
-	}
-	i, part = Rank(n, 0.975)
-	most := smallest(xs, n-i)
-	return low, Between(-most[n-1-i], -most[n-2-i], part)
-}
-
-// smallest returns the k smallest of xs, ascending; k is small.
-func smallest(xs []float64, k int) []float64 {
-	out := slices.Clone(xs[:k])
-	slices.Sort(out)
-	for _, x := range xs[k:] {
-		if x >= out[k-1] {
-			continue
-		}
-		at := k - 1
-		for ; at > 0 && out[at-1] > x; at-- {
-			out[at] = out[at-1]
-		}
-		out[at] = x
-	}
-	return out
-}
-
-// resample returns the rate of len(blocks) blocks drawn with replacement.
-func resample(blocks []Block, random *rand.PCG) float64 {
-	var count, seconds float64
-	for range blocks {
-		// The high word of a product maps 64 random bits to an index; its bias is below n / 2^64.
-		i, _ := bits.Mul64(random.Uint64(), uint64(len(blocks)))
-		count += blocks[i].Count
-		seconds += blocks[i].Seconds
-	}
-	return count / seconds
 }

@@ -135,35 +135,57 @@ func TestRepeatInterval(t *testing.T) {
 	}
 }
 
-func TestBlockBootstrap(t *testing.T) {
-	steady := slices.Repeat([]stat.Block{{Count: 100, Seconds: 2}}, 15)
-	if got, ok := stat.BlockBootstrap(steady, 1); !ok || got != (stat.Interval{Low: 50, High: 50}) {
+func TestBootstrap(t *testing.T) {
+	draw := stat.NewBootstrap(7)
+	steady := slices.Repeat([]stat.Block{{Count: 100, US: 2e6}}, 15)
+	if got, ok := draw.Interval(steady); !ok || got != (stat.Interval{Low: 50, High: 50}) {
 		t.Errorf("interval of equal blocks is %v, %v, want 50 to 50", got, ok)
 	}
 	// 30 blocks of one second, 90 or 110 each: the rate is 100, its standard error 10 / sqrt(30) = 1.826, so the
-	// interval is close to 100 ± 1.96 x 1.826 = 96.4 to 103.6.
-	var noisy []stat.Block
-	for i := range 30 {
-		noisy = append(noisy, stat.Block{Count: 90 + 20*float64(i%2), Seconds: 1})
+	// interval is close to 100 ± 1.96 x 1.826 = 96.4 to 103.6. The same in a longer table of random numbers, of 40 blocks: 96.9 to 103.1.
+	noisy := func(n int) (out []stat.Block) {
+		for i := range n {
+			out = append(out, stat.Block{Count: 90 + 20*int64(i%2), US: 1e6})
+		}
+		return out
 	}
-	got, ok := stat.BlockBootstrap(noisy, 7)
-	if !ok || math.Abs(got.Low-96.4) > 0.7 || math.Abs(got.High-103.6) > 0.7 {
-		t.Errorf("interval of noisy blocks is %v, %v, want about 96.4 to 103.6", got, ok)
+	for n, want := range map[int]stat.Interval{30: {Low: 96.4, High: 103.6}, 40: {Low: 96.9, High: 103.1}} {
+		got, ok := draw.Interval(noisy(n))
+		if !ok || math.Abs(got.Low-want.Low) > 0.7 || math.Abs(got.High-want.High) > 0.7 {
+			t.Errorf("interval of %d noisy blocks is %v, %v, want about %v", n, got, ok, want)
+		}
+		if again, _ := stat.NewBootstrap(7).Interval(noisy(n)); again != got {
+			t.Errorf("the same seed gives %v, then %v", got, again)
+		}
 	}
-	if again, _ := stat.BlockBootstrap(noisy, 7); again != got {
-		t.Errorf("the same seed gives %v, then %v", got, again)
+	long := slices.Repeat([]stat.Block{{Count: 1, US: 1e6}}, 1000)
+	if got, ok := draw.Interval(long); !ok || got != (stat.Interval{Low: 1, High: 1}) {
+		t.Errorf("interval of 1,000 equal blocks is %v, %v, want 1 to 1", got, ok)
 	}
 	for _, bad := range [][]stat.Block{
 		nil,
-		noisy[:4],
-		append(slices.Clone(steady), stat.Block{Count: math.NaN(), Seconds: 1}),
-		append(slices.Clone(steady), stat.Block{Count: 1, Seconds: 0}),
-		append(slices.Clone(steady), stat.Block{Count: -1, Seconds: 1}),
-		append(slices.Clone(steady), stat.Block{Count: 1, Seconds: math.Inf(1)}),
-		slices.Repeat([]stat.Block{{Count: math.MaxFloat64, Seconds: 1}}, 9),
+		noisy(4),
+		append(slices.Clone(steady), stat.Block{Count: 1}),
+		append(slices.Clone(steady), stat.Block{Count: 1, US: -1}),
+		append(slices.Clone(steady), stat.Block{Count: -1, US: 1}),
+		slices.Repeat([]stat.Block{{Count: math.MaxInt64 / 8, US: 1}}, 9),
+		slices.Repeat(steady, 5000),
 	} {
-		if got, ok := stat.BlockBootstrap(bad, 1); ok {
-			t.Errorf("blocks %v have the interval %v", bad, got)
+		if got, ok := draw.Interval(bad); ok {
+			t.Errorf("%d blocks that start with %v have the interval %v", len(bad), bad[:min(len(bad), 3)], got)
+		}
+	}
+}
+
+// Every block is drawn as often as any other, wherever it stands.
+func TestBootstrapDrawsAllBlocks(t *testing.T) {
+	const n = 20
+	draw := stat.NewBootstrap(3)
+	for i := range n {
+		blocks := slices.Repeat([]stat.Block{{Count: 0, US: 1e6}}, n)
+		blocks[i].Count = 100 // drawn 0 to 3 times in 95 of 100 resamples, 1 time on average: 0 to 15 a second
+		if got, ok := draw.Interval(blocks); !ok || got.Low != 0 || got.High < 15 || got.High > 20 {
+			t.Errorf("block %d alone gives %v, %v, want 0 to about 15", i, got, ok)
 		}
 	}
 }
@@ -188,9 +210,10 @@ func FuzzQuantile(f *testing.F) {
 	})
 }
 
-func BenchmarkBlockBootstrap(b *testing.B) {
-	blocks := slices.Repeat([]stat.Block{{Count: 100, Seconds: 1}, {Count: 120, Seconds: 1}}, 15)
+func BenchmarkBootstrap(b *testing.B) {
+	blocks := slices.Repeat([]stat.Block{{Count: 100, US: 1e6}, {Count: 120, US: 1e6}}, 15)
+	draw := stat.NewBootstrap(1)
 	for b.Loop() {
-		stat.BlockBootstrap(blocks, 1)
+		draw.Interval(blocks)
 	}
 }

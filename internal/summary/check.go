@@ -35,7 +35,7 @@ func (p *problems) err() error {
 	return errors.Join(p.list...)
 }
 
-// check collects every reason why the events cannot be summarised but those inside the lists: see sound.
+// check collects every reason why the events cannot be summarised but those inside the lists: see look.go.
 func check(p *problems, run event.Run, requests []event.Request) {
 	for i := range run.Cells {
 		checkCell(p, i, &run.Cells[i])
@@ -90,52 +90,6 @@ func checkRequest(p *problems, row int, r *event.Request, cells int) {
 	}
 }
 
-// sound checks the lists of a cell's requests, and notes which of them hold one token a chunk. It comes right before the cell is
-// computed: the lists are then still near to the processor, which is worth more than any other order.
-func (b *builder) sound(attempts []attempt) bool {
-	before := len(b.problems.list) + b.problems.more
-	for i := range attempts {
-		a := &attempts[i]
-		for _, r := range a.requests {
-			a.single[r] = b.soundRequest(r)
-		}
-		for _, r := range a.scouts {
-			b.soundRequest(r)
-		}
-	}
-	return len(b.problems.list)+b.problems.more == before
-}
-
-// soundRequest checks the lists of a request, and reports whether all its chunks brought one token: then nobody need add them up.
-func (b *builder) soundRequest(r *event.Request) (single bool) {
-	n := len(r.ChunkUS)
-	counts, single := b.counts(r.ChunkTokens)
-	if !counts || !ascending(r.ChunkUS) || n > 0 && !instant(r.ChunkUS[n-1]) {
-		b.problems.add("request %d: arrivals go backwards or out of range, or a token count is negative", b.row(r))
-	}
-	return single
-}
-
-// counts reports whether no token count is negative, and whether all are 1. The reader of a run lets lists of ones share their memory; what was
-// found to be ones is not looked at again.
-func (b *builder) counts(tokens []int32) (ok, single bool) {
-	if len(tokens) == 0 {
-		return true, true
-	}
-	if &tokens[0] == b.onesAt && len(tokens) <= b.ones {
-		return true, true
-	}
-	var all, others int32
-	for _, n := range tokens {
-		all |= n
-		others |= n ^ 1
-	}
-	if others == 0 {
-		b.onesAt, b.ones = &tokens[0], len(tokens)
-	}
-	return all >= 0, others == 0
-}
-
 // row is the place of a request among all.
 func (b *builder) row(r *event.Request) int {
 	for i := range b.requests {
@@ -154,14 +108,3 @@ var outcomes = [...]event.Outcome{
 }
 
 func instant(us int64) bool { return us >= 0 && us <= maxInstantUS }
-
-// ascending reports whether no arrival is negative or before the one before it. It looks at sign bits only, without a branch a chunk: it runs over
-// every chunk of the run.
-func ascending(us []int64) bool {
-	var last, bad int64
-	for _, at := range us {
-		bad |= at | (at - last)
-		last = at
-	}
-	return bad >= 0
-}

@@ -9,7 +9,7 @@ import (
 )
 
 // decode fills a decode cell from the passes that have a window.
-func (b *builder) decode(c *Cell, index int, attempts []attempt) {
+func (b *builder) decode(c *Cell, attempts []attempt) {
 	var measured []*attempt
 	for i := range attempts {
 		if attempts[i].measured() {
@@ -37,7 +37,7 @@ func (b *builder) decode(c *Cell, index int, attempts []attempt) {
 	shared := b.combine(c, measured, counts)
 	if len(measured) > 0 {
 		b.setKinds(c, measured)
-		c.TokSInterval = b.interval(c, index, measured, counts)
+		c.TokSInterval = b.interval(c, measured, counts)
 		c.Timeline, c.Strip = timeline(measured[0]), strip(measured[0], counts[0].whole)
 	}
 	b.decodeStatus(c, attempts, measured, len(requests))
@@ -86,9 +86,6 @@ func (b *builder) combine(c *Cell, measured []*attempt, counts []windowCount) (s
 		active += w.active * w.window.Seconds()
 		completed += w.completed
 		c.Samples += w.seen
-		for j, r := range measured[i].requests {
-			b.gaps.add(r.ChunkUS[w.inside[j].from:w.inside[j].to])
-		}
 	}
 	c.TokS = found(stat.Mean(rates))
 	c.WholeCellTokS = found(stat.Mean(wholes))
@@ -152,7 +149,7 @@ func (b *builder) setKinds(c *Cell, measured []*attempt) {
 }
 
 // interval returns the 95 % interval of the cell's total: from repeats when there are enough, else within this run.
-func (b *builder) interval(c *Cell, index int, measured []*attempt, counts []windowCount) *Interval {
+func (b *builder) interval(c *Cell, measured []*attempt, counts []windowCount) *Interval {
 	rates := make([]float64, len(counts))
 	for i := range counts {
 		rates[i] = counts[i].rate()
@@ -164,11 +161,10 @@ func (b *builder) interval(c *Cell, index int, measured []*attempt, counts []win
 		return nil
 	}
 	var all []stat.Block
-	for i, a := range measured {
-		all = append(all, blocks(a, counts[i].inside, *c.BetweenTokensMS)...)
+	for _, a := range measured {
+		all = append(all, blocks(a, *c.BetweenTokensMS)...)
 	}
-	const odd = 0x9e3779b97f4a7c15 // spreads the cells' seeds
-	i, ok := stat.BlockBootstrap(all, b.run.Seed+uint64(index)*odd)
+	i, ok := b.draw.Interval(all)
 	if !ok {
 		return nil
 	}

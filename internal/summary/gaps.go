@@ -19,14 +19,15 @@ func newGapCounter() *gapCounter {
 	return &gapCounter{counts: make([]uint32, countedGaps), others: make([]uint32, countedGaps), low: countedGaps, high: -1}
 }
 
-// add counts the gaps between neighbouring arrivals; they must not decrease.
-func (g *gapCounter) add(us []int64) {
+// add counts the gaps between neighbouring arrivals, and reports whether none is negative (see addOne).
+func (g *gapCounter) add(us []int64) (ascending bool) {
 	if len(us) < 2 {
-		return
+		return true
 	}
+	ascending = true
 	g.n += int64(len(us) - 1)
 	if len(us)%2 == 0 { // pairs of gaps remain
-		g.addOne(us[1] - us[0])
+		ascending = g.addOne(us[0], us[1])
 		us = us[1:]
 	}
 	low, high, last := g.low, g.high, us[0]
@@ -36,8 +37,7 @@ func (g *gapCounter) add(us []int64) {
 		last = pair[1]
 		if uint64(one) >= countedGaps || uint64(two) >= countedGaps {
 			g.low, g.high = low, high
-			g.addOne(one)
-			g.addOne(two)
+			ascending = g.addOne(pair[0]-one, pair[0]) && g.addOne(pair[0], pair[1]) && ascending
 			low, high = g.low, g.high
 			continue
 		}
@@ -46,16 +46,32 @@ func (g *gapCounter) add(us []int64) {
 		low, high = min(low, one, two), max(high, one, two)
 	}
 	g.low, g.high = low, high
+	return ascending
 }
 
-// addOne counts one gap of any length.
-func (g *gapCounter) addOne(gap int64) {
-	if uint64(gap) >= countedGaps {
+// addOne counts one gap of any length; it answers false when it is negative. Arrivals out of range are refused as well: a difference that overflows looks
+// like a gap.
+func (g *gapCounter) addOne(from, to int64) bool {
+	if !instant(from) || !instant(to) || from > to {
+		return false
+	}
+	gap := to - from
+	if gap >= countedGaps {
 		g.long = append(g.long, gap)
-		return
+		return true
 	}
 	g.counts[gap]++
 	g.low, g.high = min(g.low, gap), max(g.high, gap)
+	return true
+}
+
+// reset empties the counter.
+func (g *gapCounter) reset() {
+	if g.low <= g.high {
+		clear(g.counts[g.low : g.high+1])
+		clear(g.others[g.low : g.high+1])
+	}
+	g.low, g.high, g.long, g.n = countedGaps, -1, g.long[:0], 0
 }
 
 // take returns the distribution of the gaps in milliseconds and the share of gaps that are 0, and empties the counter.
@@ -78,10 +94,6 @@ func (g *gapCounter) take() (d Distribution, shared float64) {
 		}
 		return float64(g.long[int64(i)-upTo]) / 1000
 	})
-	if g.low <= g.high {
-		clear(g.counts[g.low : g.high+1])
-		clear(g.others[g.low : g.high+1])
-	}
-	g.low, g.high, g.long, g.n = countedGaps, -1, g.long[:0], 0
+	g.reset()
 	return d, shared
 }

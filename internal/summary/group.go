@@ -14,7 +14,7 @@ type attempt struct {
 	window   metric.Window
 	requests []*event.Request // without scouts, by stream, then start
 	scouts   []*event.Request
-	single   map[*event.Request]bool // those of requests whose every chunk brought one token
+	seen     []seen // of each of requests: set by lookAt
 	health   health
 }
 
@@ -28,7 +28,7 @@ func group(run event.Run, requests []event.Request) (cells [][]attempt, others [
 	for i, c := range run.Cells {
 		for _, pass := range c.Passes {
 			window := metric.Window{StartUS: pass.WindowStartUS, EndUS: pass.WindowEndUS}
-			cells[i] = append(cells[i], attempt{pass: pass, window: window, single: map[*event.Request]bool{}})
+			cells[i] = append(cells[i], attempt{pass: pass, window: window})
 		}
 		slices.SortFunc(cells[i], func(a, b attempt) int { return cmp.Compare(a.pass.Repeat, b.pass.Repeat) })
 	}
@@ -53,9 +53,9 @@ func group(run event.Run, requests []event.Request) (cells [][]attempt, others [
 	return cells, others
 }
 
-// tokens returns the token counts of one of the pass's requests.
-func (a *attempt) tokens(r *event.Request) tokenCounts {
-	return tokenCounts{r.ChunkTokens, a.single[r]}
+// tokens returns the token counts of requests[i].
+func (a *attempt) tokens(i int) tokenCounts {
+	return tokenCounts{a.requests[i].ChunkTokens, a.seen[i].single}
 }
 
 // find returns the pass of that repeat, or nil. Cells have a handful of passes.

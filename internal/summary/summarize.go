@@ -2,6 +2,8 @@ package summary
 
 import (
 	"speedmatrix/internal/event"
+	"speedmatrix/internal/metric"
+	"speedmatrix/internal/stat"
 )
 
 // builder holds what the cells of one run share while they are computed.
@@ -9,7 +11,8 @@ type builder struct {
 	run      *event.Run
 	requests []event.Request
 	problems problems
-	gaps     *gapCounter
+	gaps     *gapCounter // of the cell that is being computed
+	draw     *stat.Bootstrap
 
 	onesAt *int32 // where a list of ones was seen last, and how many
 	ones   int
@@ -18,7 +21,7 @@ type builder struct {
 // Summarize computes every number of a run's pages from its raw events (see the package comment for the steps). Requests and
 // samples may stand in any order and are not changed. The error joins all reasons why the events cannot be a run's.
 func Summarize(run event.Run, requests []event.Request, samples []event.Sample) (Run, error) {
-	b := &builder{run: &run, requests: requests, gaps: newGapCounter()}
+	b := &builder{run: &run, requests: requests, gaps: newGapCounter(), draw: stat.NewBootstrap(run.Seed)}
 	if check(&b.problems, run, requests); b.problems.err() != nil {
 		return Run{}, b.problems.err()
 	}
@@ -26,10 +29,10 @@ func Summarize(run event.Run, requests []event.Request, samples []event.Sample) 
 	observe(cells, samples)
 	out := Run{Facts: run, Title: title(&run), Warnings: runWarnings(&run)}
 	for _, r := range others {
-		b.soundRequest(r)
+		b.look(r, metric.Window{})
 	}
 	for i := range run.Cells {
-		if !b.sound(cells[i]) {
+		if !b.lookAt(cells[i]) {
 			continue
 		}
 		cell := b.cell(i, cells[i])
@@ -61,7 +64,7 @@ func (b *builder) cell(index int, attempts []attempt) Cell {
 	case stored.Phase == event.Prefill:
 		b.prefill(&c, attempts)
 	default:
-		b.decode(&c, index, attempts)
+		b.decode(&c, attempts)
 	}
 	return c
 }

@@ -40,9 +40,9 @@ func timeline(a *attempt) *Timeline {
 	}
 	counts := make([]int64, before+after)
 	all := metric.Window{StartUS: edges[0], EndUS: edges[len(edges)-1]}
-	for _, r := range a.requests {
+	for i, r := range a.requests {
 		low, high := metric.Range(r, all)
-		tally(counts, edges, r, a.tokens(r), span{low, high})
+		tally(counts, edges, r, a.tokens(i), span{low, high})
 	}
 	t.TokS = make([]float64, len(counts))
 	for i, n := range counts {

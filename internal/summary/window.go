@@ -1,7 +1,7 @@
 package summary
 
 import (
-	"slices"
+	"sort"
 
 	"speedmatrix/internal/event"
 	"speedmatrix/internal/metric"
@@ -31,7 +31,6 @@ type windowCount struct {
 	completed   int
 	endToEnd    []float64 // ms
 	whole       []int64   // tokens of each request, inside the window or not
-	inside      []span    // of each request, the chunks in the window
 }
 
 // span is the chunks from <= index < to of a request.
@@ -39,7 +38,7 @@ type span struct{ from, to int }
 
 // count goes over the requests of a pass that has a window.
 func count(a *attempt, start event.StartMode) windowCount {
-	w := windowCount{window: a.window, firstSendUS: a.window.EndUS, whole: make([]int64, len(a.requests)), inside: make([]span, len(a.requests))}
+	w := windowCount{window: a.window, firstSendUS: a.window.EndUS, whole: make([]int64, len(a.requests))}
 	middle := a.window
 	middle.EndUS = middle.StartUS + (middle.EndUS-middle.StartUS)/2
 	var stream streamCount
@@ -50,10 +49,9 @@ func count(a *attempt, start event.StartMode) windowCount {
 			stream = streamCount{}
 		}
 		w.firstSendUS = min(w.firstSendUS, r.StartUS)
-		low, high := metric.Range(r, a.window)
+		low, high := a.seen[i].inside.from, a.seen[i].inside.to
 		_, half := metric.Range(r, middle)
-		w.inside[i] = span{low, high}
-		tokens := a.tokens(r)
+		tokens := a.tokens(i)
 		early, later := tokens.sum(low, half), tokens.sum(half, high)
 		w.tokens += early + later
 		w.firstHalf += early
@@ -124,8 +122,8 @@ func (w *windowCount) drift() float64 {
 }
 
 // blocks cuts the window into equal blocks of one second or ten times between tokens, whichever is longer, and counts
-// the tokens in each. They add up to the tokens of the window. inside holds each request's chunks in the window.
-func blocks(a *attempt, inside []span, betweenMS float64) []stat.Block {
+// the tokens in each. They add up to the tokens of the window.
+func blocks(a *attempt, betweenMS float64) []stat.Block {
 	span := a.window.EndUS - a.window.StartUS
 	length := max(blockUS, blockGaps*1000*betweenMS)
 	n := int64(min(maxBlocks, max(1, float64(span)/length)))
@@ -135,11 +133,11 @@ func blocks(a *attempt, inside []span, betweenMS float64) []stat.Block {
 	}
 	counts := make([]int64, n)
 	for i, r := range a.requests {
-		tally(counts, edges, r, a.tokens(r), inside[i])
+		tally(counts, edges, r, a.tokens(i), a.seen[i].inside)
 	}
 	out := make([]stat.Block, n)
 	for i := range out {
-		out[i] = stat.Block{Count: float64(counts[i]), Seconds: float64(edges[i+1]-edges[i]) / 1e6}
+		out[i] = stat.Block{Count: counts[i], US: edges[i+1] - edges[i]}
 	}
 	return out
 }
@@ -151,27 +149,36 @@ func tally(counts, edges []int64, r *event.Request, tokens tokenCounts, chunks s
 	if low >= high {
 		return
 	}
-	bin, _ := slices.BinarySearch(edges, r.StartUS+r.ChunkUS[low])
-	for bin--; low < high; bin++ {
-		end := low + seek(r.ChunkUS[low:high], edges[bin+1]-r.StartUS)
-		counts[bin] += tokens.sum(low, end)
-		low = end
+	first := r.StartUS + r.ChunkUS[low]
+	bin := sort.Search(len(edges), func(i int) bool { return edges[i] >= first }) - 1
+	for n := 0; low < high; bin++ {
+		n = seek(r.ChunkUS[low:high], edges[bin+1]-r.StartUS, n)
+		counts[bin] += tokens.sum(low, low+n)
+		low += n
 	}
 }
 
-// seek returns how many of the ascending instants are not later than at. It doubles its step before it halves it: bins
-// hold a few dozen of many thousand chunks, and a comparison a chunk would double the time that a run takes.
-func seek(us []int64, at int64) int {
-	high := 16
-	for high < len(us) && us[high] <= at {
-		high *= 2
+// seek returns how many of the ascending instants are not later than at. It starts at a guess, doubles its step and then halves it: a bin holds about
+// as many chunks as the one before it, and a comparison a chunk would double the time that a run takes.
+func seek(us []int64, at int64, guess int) int {
+	low, high := 0, len(us) // us[:low] are not later, us[high:] are
+	for step, i := 1, min(guess, high-1); low <= i && i < high; step *= 2 {
+		if us[i] <= at {
+			low = i + 1
+			i += step
+		} else {
+			high = i
+			i -= step
+		}
 	}
-	low := high / 2
-	if high == 16 {
-		low = 0
+	for low < high {
+		if middle := int(uint(low+high) / 2); us[middle] <= at {
+			low = middle + 1
+		} else {
+			high = middle
+		}
 	}
-	n, _ := slices.BinarySearch(us[low:min(high, len(us))], at+1)
-	return low + n
+	return low
 }
 
 // tokenCounts is the tokens in each chunk of a request.
