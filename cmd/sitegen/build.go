@@ -144,7 +144,7 @@ type runWriter struct {
 	extras extras
 	places *page.Places
 
-	buffers sync.Pool // of *eventlog.Buffer
+	workspaces sync.Pool // of *workspace
 }
 
 // addRuns loads and writes all runs, several at once, and returns their records, newest first. A broken run is an error that names it;

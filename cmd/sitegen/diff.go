@@ -35,7 +35,7 @@ func diffCommand(_ context.Context, args []string, stdout, _ io.Writer) error {
 		if l.Partial() {
 			return fmt.Errorf("%s: %w", set.Arg(i), errPartial)
 		}
-		sum, err := summarize(l, &eventlog.Buffer{})
+		sum, err := summarize(l, &workspace{})
 		if err != nil {
 			return err
 		}

@@ -120,14 +120,14 @@ func (w *runWriter) read(dir, id string) (record, *summary.Run, error) {
 	if err != nil {
 		return record{}, nil, err
 	}
-	buffer := w.buffer()
-	defer w.buffers.Put(buffer)
-	if err := l.VerifyIn(buffer); err != nil {
+	space := w.workspace()
+	defer w.workspaces.Put(space)
+	if err := l.VerifyIn(&space.events); err != nil {
 		return record{}, nil, err
 	}
 	sum, ok := w.store.aggregates(key)
 	if !ok {
-		if sum, err = summarize(l, buffer); err != nil {
+		if sum, err = summarize(l, space); err != nil {
 			return record{}, nil, err
 		}
 		if err := w.store.keep(key, &sum); err != nil {
@@ -156,9 +156,9 @@ func (w *runWriter) again(key, dir string) (*summary.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	buffer := w.buffer()
-	defer w.buffers.Put(buffer)
-	sum, err := summarize(l, buffer)
+	space := w.workspace()
+	defer w.workspaces.Put(space)
+	sum, err := summarize(l, space)
 	if err != nil {
 		return nil, err
 	}
@@ -184,25 +184,30 @@ func untouched(dir string, raw []stamp) bool {
 	return err == nil && slices.Equal(now, raw)
 }
 
-// buffer is memory that the next run uses again.
-func (w *runWriter) buffer() *eventlog.Buffer {
-	if b, ok := w.buffers.Get().(*eventlog.Buffer); ok {
-		return b
-	}
-	return &eventlog.Buffer{}
+// workspace is memory that the next run uses again.
+type workspace struct {
+	events  eventlog.Buffer
+	summary summary.Buffer
 }
 
-// summarize computes a run's numbers. The events are read into a buffer: a summary keeps none of them.
-func summarize(l *eventlog.Log, buffer *eventlog.Buffer) (summary.Run, error) {
-	requests, err := l.RequestsIn(buffer)
+func (w *runWriter) workspace() *workspace {
+	if s, ok := w.workspaces.Get().(*workspace); ok {
+		return s
+	}
+	return &workspace{}
+}
+
+// summarize computes a run's numbers. The events are read into memory that is used again: a summary keeps none of them.
+func summarize(l *eventlog.Log, space *workspace) (summary.Run, error) {
+	requests, err := l.RequestsIn(&space.events)
 	if err != nil {
 		return summary.Run{}, err
 	}
-	samples, err := l.SamplesIn(buffer)
+	samples, err := l.SamplesIn(&space.events)
 	if err != nil {
 		return summary.Run{}, err
 	}
-	return summary.Summarize(l.Run(), requests, samples)
+	return summary.SummarizeIn(&space.summary, l.Run(), requests, samples)
 }
 
 // publish makes the page and its twins.

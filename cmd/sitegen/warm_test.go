@@ -204,7 +204,7 @@ func TestNumbersVersion(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sum, err := summarize(l, &eventlog.Buffer{})
+		sum, err := summarize(l, &workspace{})
 		if err != nil {
 			t.Fatal(err)
 		}

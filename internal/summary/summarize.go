@@ -18,10 +18,21 @@ type builder struct {
 	ones   int
 }
 
+// Buffer is memory that several calls of SummarizeIn use one after the other. The zero value is ready. It is used by one goroutine at a time.
+type Buffer struct{ gaps *gapCounter }
+
 // Summarize computes every number of a run's pages from its raw events (see the package comment for the steps). Requests and
 // samples may stand in any order and are not changed. The error joins all reasons why the events cannot be a run's.
 func Summarize(run event.Run, requests []event.Request, samples []event.Sample) (Run, error) {
-	b := &builder{run: &run, requests: requests, gaps: newGapCounter(), draw: stat.NewBootstrap(run.Seed)}
+	return SummarizeIn(&Buffer{}, run, requests, samples)
+}
+
+// SummarizeIn is Summarize in memory that is used again; the result does not lie in it.
+func SummarizeIn(memory *Buffer, run event.Run, requests []event.Request, samples []event.Sample) (Run, error) {
+	if memory.gaps == nil {
+		memory.gaps = newGapCounter()
+	}
+	b := &builder{run: &run, requests: requests, gaps: memory.gaps, draw: stat.NewBootstrap(run.Seed)}
 	if check(&b.problems, run, requests); b.problems.err() != nil {
 		return Run{}, b.problems.err()
 	}
