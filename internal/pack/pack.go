@@ -92,7 +92,10 @@ func describe(b *strings.Builder, t reflect.Type, above []reflect.Type) {
 	}
 }
 
-var timeType = reflect.TypeFor[time.Time]()
+var (
+	timeType   = reflect.TypeFor[time.Time]()
+	floatsType = reflect.TypeFor[[]float64]()
+)
 
 // scalars are what an interface may hold, by their tag.
 var scalars = []reflect.Type{
@@ -140,10 +143,11 @@ func appendStruct(b []byte, v reflect.Value) ([]byte, error) {
 	}
 	var err error
 	for i := range v.NumField() {
-		if !v.Type().Field(i).IsExported() {
+		field := v.Field(i)
+		if !field.CanInterface() { // cheaper than to ask the type
 			return nil, fmt.Errorf("pack: field %s of %s is not exported", v.Type().Field(i).Name, v.Type())
 		}
-		if b, err = appendValue(b, v.Field(i)); err != nil {
+		if b, err = appendValue(b, field); err != nil {
 			return nil, err
 		}
 	}
@@ -159,7 +163,9 @@ func appendSlice(b []byte, v reflect.Value) ([]byte, error) {
 	if v.Type().Elem().Kind() == reflect.Uint8 {
 		return append(b, v.Bytes()...), nil
 	}
-	if fs, ok := v.Interface().([]float64); ok {
+	if v.Type() == floatsType {
+		fs := v.Interface().([]float64)
+		b = slices.Grow(b, 8*len(fs))
 		for _, f := range fs {
 			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(f))
 		}

@@ -6,13 +6,17 @@ import (
 	"strings"
 
 	"speedmatrix/internal/page"
+	"speedmatrix/internal/unit"
 )
 
 // components are the pieces of HTML that a page repeats by the thousand, as functions of the templates: written in templates they took three quarters of a
 // page's time, most of it reflection. Each is given a part of a page's model. All text of a model goes through text or number, which escape
 // it; tags and classes are constants.
 func components() template.FuncMap {
-	return template.FuncMap{"value": value, "measurement": measurement, "square": square, "choices": choices, "tableRows": tableRows}
+	return template.FuncMap{
+		"value": value, "fact": fact, "origin": origin, "measurement": measurement, "square": square, "choices": choices, "tableRows": tableRows,
+		"compared": compared,
+	}
 }
 
 // fragment is HTML under construction.
@@ -53,6 +57,37 @@ func (f *fragment) number(v page.Value) {
 func value(v page.Value) template.HTML {
 	var f fragment
 	f.number(v)
+	return f.html()
+}
+
+// fact is the text of a fact.
+func fact(v page.Fact) template.HTML {
+	var f fragment
+	if v.Code {
+		f.raw("<code><bdi>")
+		f.text(v.Text)
+		f.raw("</bdi></code>")
+	} else {
+		f.raw("<bdi>")
+		f.text(v.Text)
+		f.raw("</bdi>")
+	}
+	return f.html()
+}
+
+// origin is what stands behind a fact: a note, and where it comes from.
+func origin(v page.Fact) template.HTML {
+	var f fragment
+	if v.Note != "" {
+		f.raw(" <small>")
+		f.text(v.Note)
+		f.raw("</small>")
+	}
+	if v.Source != "" {
+		f.raw(` <small class="src">`)
+		f.text(v.Source)
+		f.raw("</small>")
+	}
 	return f.html()
 }
 
@@ -244,5 +279,43 @@ func tableRows(rows [][]page.Value) template.HTML {
 		}
 		f.raw("</tr>")
 	}
+	return f.html()
+}
+
+// compared is a row of a comparison: one cell of both runs.
+func compared(r page.CompareRow) template.HTML {
+	var f fragment
+	f.raw(`<tr><th scope="row">`)
+	f.text(r.Phase)
+	for _, v := range []page.Value{r.Context, r.Concurrency} {
+		f.raw(`</th><th scope="row">`)
+		f.number(v)
+	}
+	f.raw("</th>")
+	interval := page.Value{Text: r.Interval}
+	if r.Interval == "" {
+		interval.Text = unit.Dash
+	}
+	for _, v := range []page.Value{r.A, r.B, r.Ratio, interval} {
+		f.raw("<td>")
+		f.number(v)
+		f.raw("</td>")
+	}
+	f.raw(`<td class="verdict `)
+	f.text(r.Class)
+	f.raw(`">`)
+	f.text(r.Verdict)
+	if r.Why != "" {
+		f.raw(`<span class="vh">: </span><small class="word">`)
+		f.text(r.Why)
+		f.raw("</small>")
+	}
+	f.raw("</td>")
+	for _, v := range []page.Value{r.TTFT, r.Between} {
+		f.raw("<td>")
+		f.number(v)
+		f.raw("</td>")
+	}
+	f.raw("</tr>")
 	return f.html()
 }

@@ -18,7 +18,7 @@ func eachAttribute(content []byte, found func(name, value []byte)) {
 		case bytes.HasPrefix(content, []byte("!--")):
 			_, content, _ = bytes.Cut(content, []byte("-->"))
 		case isLetter(content[0]):
-			name, rest := split(content, ">/")
+			name, rest := word(content)
 			content = attributes(rest, found)
 			if holdsText(name) {
 				content = afterText(content, name)
@@ -67,7 +67,7 @@ func attributes(b []byte, found func(name, value []byte)) []byte {
 
 // attribute splits one attribute off: name, name=value, name="value" or name='value'.
 func attribute(b []byte) (name, value, rest []byte) {
-	name, rest = split(b, "=>/")
+	name, rest = word(b)
 	if len(rest) < 2 || rest[0] != '=' {
 		return name, nil, rest
 	}
@@ -76,14 +76,18 @@ func attribute(b []byte) (name, value, rest []byte) {
 		value, rest, _ = bytes.Cut(rest[1:], rest[:1])
 		return name, value, rest
 	}
-	value, rest = split(rest, ">")
-	return name, value, rest
+	n := bytes.IndexAny(rest, "> \n\t\r\f")
+	if n < 0 {
+		n = len(rest)
+	}
+	return name, rest[:n], rest[n:]
 }
 
-// split cuts before the first white space or byte of ends.
-func split(b []byte, ends string) (head, rest []byte) {
+// word cuts before what ends the name of a tag or attribute.
+func word(b []byte) (name, rest []byte) {
 	for i, c := range b {
-		if isSpace(c) || strings.IndexByte(ends, c) >= 0 {
+		switch c {
+		case ' ', '\n', '\t', '\r', '\f', '=', '>', '/':
 			return b[:i], b[i:]
 		}
 	}
