@@ -1,9 +1,13 @@
 package chart
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+
+	"speedmatrix/internal/unit"
 )
 
 // Figure is one chart: what is drawn.
@@ -22,7 +26,13 @@ type Axis struct {
 	Categories []string // names of evenly spaced places; points then have X = 0, 1, …; nil for a number axis
 	Min, Max   *float64 // nil: chosen by ECharts
 	Inverse    bool     // from top to bottom
+	Digits     int      // significant digits of its numbers; 0: 6. The exact ones stand in tables
 }
+
+func (a Axis) digits() int { return cmp.Or(a.Digits, 6) }
+
+// number encodes a place on the axis.
+func (a Axis) number(v float64) json.RawMessage { return unit.AppendRounded(nil, v, a.digits()) }
 
 // Series is one line.
 type Series struct {

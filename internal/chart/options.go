@@ -3,13 +3,13 @@ package chart
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"regexp"
-	"strconv"
 
 	"github.com/go-echarts/go-echarts/v2/charts"
 	"github.com/go-echarts/go-echarts/v2/opts"
 	"github.com/go-echarts/go-echarts/v2/types"
+
+	"speedmatrix/internal/unit"
 )
 
 var idPattern = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
@@ -115,7 +115,7 @@ func seriesOptions(f Figure, s Series, i int) []charts.SeriesOpts {
 	}
 	out := []charts.SeriesOpts{
 		charts.WithSeriesOpts(func(o *charts.SingleSeries) {
-			o.Data = points(s.Points)
+			o.Data = points{s.Points, f.X.digits(), f.Y.digits()}
 			o.ShowSymbol = opts.Bool(s.Marks || s.Ticks)
 			switch {
 			case s.Marks:
@@ -141,7 +141,7 @@ func seriesOptions(f Figure, s Series, i int) []charts.SeriesOpts {
 	if f.Window != nil && i == 0 {
 		out = append(out,
 			charts.WithMarkAreaStyleOpts(opts.MarkAreaStyle{Label: &opts.Label{Show: opts.Bool(true), Position: "top"}}),
-			charts.WithMarkAreaData([]opts.MarkAreaData{{Name: f.Window.Name, XAxis: round(f.Window.From)}, {XAxis: round(f.Window.To)}}))
+			charts.WithMarkAreaData([]opts.MarkAreaData{{Name: f.Window.Name, XAxis: f.X.number(f.Window.From)}, {XAxis: f.X.number(f.Window.To)}}))
 	}
 	return out
 }
@@ -156,12 +156,15 @@ func named(ps []Point) bool {
 }
 
 // points are encoded as [x, y], or with their name as {name, value}; a break is [null, null].
-type points []Point
+type points struct {
+	places []Point
+	x, y   int // digits of a number
+}
 
 // MarshalJSON writes all points at once: a page has a thousand.
 func (ps points) MarshalJSON() ([]byte, error) {
-	b := []byte{'['}
-	for i, p := range ps {
+	b := append(make([]byte, 0, 16*len(ps.places)+2), '[')
+	for i, p := range ps.places {
 		if i > 0 {
 			b = append(b, ',')
 		}
@@ -174,41 +177,17 @@ func (ps points) MarshalJSON() ([]byte, error) {
 				return nil, err
 			}
 			b = append(append(append(b, `{"name":`...), name...), `,"value":`...)
-			b = append(appendPair(b, p), '}')
+			b = append(ps.appendPair(b, p), '}')
 		default:
-			b = appendPair(b, p)
+			b = ps.appendPair(b, p)
 		}
 	}
 	return append(b, ']'), nil
 }
 
-func appendPair(b []byte, p Point) []byte {
-	b = appendNumber(append(b, '['), p.X)
-	return append(appendNumber(append(b, ','), p.Y), ']')
-}
-
-// appendNumber writes a rounded number as JSON.
-func appendNumber(b []byte, v float64) []byte {
-	r, ok := round(v).(float64)
-	if !ok {
-		return append(b, "null"...)
-	}
-	if r != 0 && (math.Abs(r) < 1e-6 || math.Abs(r) >= 1e21) {
-		return strconv.AppendFloat(b, r, 'e', -1, 64)
-	}
-	return strconv.AppendFloat(b, r, 'f', -1, 64)
-}
-
-// round keeps six significant digits: a chart has a thousand places at most, the exact numbers stand in the tables.
-func round(v float64) any {
-	if !finite(v) {
-		return nil
-	}
-	r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 6, 64), 64)
-	if err != nil || math.IsInf(r, 0) {
-		return nil
-	}
-	return r
+func (ps points) appendPair(b []byte, p Point) []byte {
+	b = unit.AppendRounded(append(b, '['), p.X, ps.x)
+	return append(unit.AppendRounded(append(b, ','), p.Y, ps.y), ']')
 }
 
 // encode writes JSON with <, > and & escaped.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"speedmatrix/internal/summary"
+	"speedmatrix/internal/unit"
 )
 
 // maxBins bounds the bins of a cell's output over time: a chart is about 700 dots wide, and its table is read by people.
@@ -27,17 +28,34 @@ type curve struct {
 }
 
 type quantiles struct {
-	Kind string    `json:"kind,omitempty"`
-	N    int       `json:"n"`
-	MS   []float64 `json:"ms"` // at 0, 1/100 … 1
+	Kind string `json:"kind,omitempty"`
+	N    int    `json:"n"`
+	MS   drawn  `json:"ms"` // at 0, 1/100 … 1
 }
 
 // timelineData counts its seconds from the start of the window.
 type timelineData struct {
-	BinS    float64   `json:"bin_s"`
-	FromS   float64   `json:"from_s"`
-	WindowS float64   `json:"window_s"`
-	TokS    []float64 `json:"tok_s"`
+	BinS    float64 `json:"bin_s"`
+	FromS   float64 `json:"from_s"`
+	WindowS float64 `json:"window_s"`
+	TokS    drawn   `json:"tok_s"`
+}
+
+// drawn are numbers of a chart; they are encoded with drawnDigits.
+type drawn []float64
+
+const drawnDigits = 4 // significant
+
+// MarshalJSON writes all numbers at once: a run has ten thousand of them.
+func (vs drawn) MarshalJSON() ([]byte, error) {
+	b := append(make([]byte, 0, 8*len(vs)+2), '[')
+	for i, v := range vs {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = unit.AppendRounded(b, v, drawnDigits)
+	}
+	return append(b, ']'), nil
 }
 
 // Strips is requests.json: single requests of each cell, for the strip chart.
@@ -112,11 +130,7 @@ func newQuantiles(d summary.Distribution, kind string) *quantiles {
 	if !hasQuantiles(d) {
 		return nil
 	}
-	q := &quantiles{Kind: kind, N: d.N, MS: make([]float64, len(d.Quantiles))}
-	for i, v := range d.Quantiles {
-		q.MS[i] = digits4(v)
-	}
-	return q
+	return &quantiles{Kind: kind, N: d.N, MS: d.Quantiles}
 }
 
 func hasQuantiles(d summary.Distribution) bool {
@@ -152,7 +166,7 @@ func newTimeline(t *summary.Timeline) *timelineData {
 		for _, v := range part {
 			sum += v
 		}
-		d.TokS = append(d.TokS, digits4(sum/float64(len(part))))
+		d.TokS = append(d.TokS, sum/float64(len(part)))
 	}
 	return d
 }
@@ -207,12 +221,11 @@ func (rows stripRows) MarshalJSON() ([]byte, error) {
 		}
 		return append(b, quoted...)
 	}
-	number := func(b []byte, v float64) []byte { return strconv.AppendFloat(b, v, 'f', -1, 64) }
-	optional := func(b []byte, v *float64) []byte {
+	instant := func(b []byte, v *float64) []byte {
 		if v == nil {
 			return append(b, "null"...)
 		}
-		return number(b, *v)
+		return appendSeconds(b, *v)
 	}
 	b := []byte{'['}
 	for i, r := range rows {
@@ -221,10 +234,10 @@ func (rows stripRows) MarshalJSON() ([]byte, error) {
 		}
 		b = strconv.AppendInt(append(b, '['), int64(r.stream), 10)
 		b = word(append(b, ','), r.stage)
-		b = number(append(b, ','), r.start)
-		b = optional(append(b, ','), r.first)
-		b = optional(append(b, ','), r.last)
-		b = optional(append(b, ','), r.end)
+		b = appendSeconds(append(b, ','), r.start)
+		b = instant(append(b, ','), r.first)
+		b = instant(append(b, ','), r.last)
+		b = instant(append(b, ','), r.end)
 		b = strconv.AppendInt(append(b, ','), r.tokens, 10)
 		b = append(word(append(b, ','), r.outcome), ']')
 	}
@@ -234,28 +247,10 @@ func (rows stripRows) MarshalJSON() ([]byte, error) {
 // seconds turns microseconds into seconds, to the millisecond.
 func seconds(us int64) float64 { return math.Round(float64(us)/1e3) / 1e3 }
 
-// digits4 keeps four significant digits: the number nearest to that decimal one. A run has ten thousand of them, so that the way over text is left
-// to numbers of unusual size, and to those so near to the middle of two that a product may round to either side.
-func digits4(v float64) float64 {
-	up, down := 1.0, 1.0 // powers of ten that bring v to four digits before the point; one of them stays 1
-	for v*up < 1000 && up < 1e8 {
-		up *= 10
+// appendSeconds writes what seconds has returned.
+func appendSeconds(b []byte, v float64) []byte {
+	if ms := math.Round(v * 1e3); ms >= 0 && ms < 1e15 {
+		return unit.AppendDecimal(b, int64(ms), 3)
 	}
-	for v/down >= 10_000 && down < 1e8 {
-		down *= 10
-	}
-	n := v * up / down
-	whole := math.Round(n)
-	if !(n >= 1000 && n < 9999) || math.Abs(n-whole) > 0.499999 {
-		return digits4ByText(v)
-	}
-	return whole / up * down // of exact numbers, so that it is rounded once
-}
-
-func digits4ByText(v float64) float64 {
-	r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64)
-	if err != nil {
-		return v
-	}
-	return r
+	return strconv.AppendFloat(b, v, 'f', -1, 64)
 }

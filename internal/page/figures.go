@@ -222,7 +222,7 @@ func betweenCDF(g grid) (Figure, chart.Figure, bool) {
 // cdf draws the distribution of the first context's cells; the picker chooses other ones.
 func cdf(g grid, id, axis string, format func(*float64) string, pick func(*summary.Cell) summary.Distribution) (Figure, chart.Figure, bool) {
 	zero, hundred := 0.0, 100.0
-	c := chart.Figure{ID: id, Legend: true, X: chart.Axis{Name: axis, Log: true}, Y: chart.Axis{Name: "share of requests, %", Min: &zero, Max: &hundred}}
+	c := chart.Figure{ID: id, Legend: true, X: chart.Axis{Name: axis, Log: true, Digits: drawnDigits}, Y: chart.Axis{Name: "share of requests, %", Min: &zero, Max: &hundred}}
 	t := DataTable{Head: []string{"Cell", "n", "min", "median", "p90", "p99", "max"}}
 	has := func(c *summary.Cell) bool {
 		d := pick(c)
@@ -256,7 +256,7 @@ func cdfPoints(quantiles []float64) []chart.Point {
 	var out []chart.Point
 	for i, v := range quantiles {
 		if i%10 == 0 || i == 95 || i == 99 {
-			out = append(out, chart.Point{X: digits4(v), Y: float64(i)})
+			out = append(out, chart.Point{X: v, Y: float64(i)})
 		}
 	}
 	return out
@@ -315,7 +315,7 @@ func timeline(g grid) (Figure, chart.Figure, bool) {
 	zero := 0.0
 	c := chart.Figure{
 		ID: "timeline", X: chart.Axis{Name: "seconds from the start of the window"},
-		Y:      chart.Axis{Name: "output, tok/s (more is better)", Min: &zero},
+		Y:      chart.Axis{Name: "output, tok/s (more is better)", Min: &zero, Digits: drawnDigits},
 		Window: &chart.Window{Name: "measured window", From: 0, To: d.WindowS},
 	}
 	line := chart.Series{Name: cellLabel(cell), Step: true, Area: true}
