@@ -16,6 +16,8 @@ require (
 	golang.org/x/term v0.48.0
 )
 
+require github.com/pelletier/go-toml/v2 v2.4.3
+
 require (
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/parquet-go/bitpack v1.0.0

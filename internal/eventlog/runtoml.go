@@ -10,7 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/BurntSushi/toml"
+	burntsushi "github.com/BurntSushi/toml"
+	"github.com/pelletier/go-toml/v2"
 
 	"speedmatrix/internal/event"
 )
@@ -27,19 +28,11 @@ const (
 func EncodeRun(run event.Run) ([]byte, error) {
 	run.Started = run.Started.UTC()
 	for _, t := range tables(&run) {
-		if *t.facts == nil {
-			*t.facts = event.Facts{}
-		}
 		*t.facts = scalars(*t.facts)
 	}
-	if run.Sources == nil {
-		run.Sources = map[string]event.Source{}
-	}
-	if run.Files == nil {
-		run.Files = map[string]string{}
-	}
+	fillTables(&run)
 	var b bytes.Buffer
-	enc := toml.NewEncoder(&b)
+	enc := burntsushi.NewEncoder(&b)
 	enc.Indent = ""
 	if err := enc.Encode(run); err != nil {
 		return nil, fmt.Errorf("encode run.toml: %w", err)
@@ -60,35 +53,67 @@ func DecodeRun(data []byte) (event.Run, error) {
 	if err := checkNesting(data); err != nil {
 		return event.Run{}, err
 	}
-	// Once for both: of the fields of one name the outer ones are filled.
+	run, unknown, err := decodeRun(data)
+	if err != nil {
+		return event.Run{}, err
+	}
+	return checkRunV1(run, unknown)
+}
+
+// decodeRun decodes what a program of schema 1 knows, and returns the keys that it does not know.
+func decodeRun(data []byte) (event.Run, []error, error) {
+	// Fields of event.Run that are shadowed here: as pointers, where one that is missing must be told from an empty one.
 	var door struct {
 		event.Run
-		Schema  *int `toml:"schema"`
-		Started any  `toml:"started"` // as written: decoding to a time.Time would take one without a zone for UTC
+		Schema  *int          `toml:"schema"`
+		ID      *string       `toml:"id"`
+		State   *event.State  `toml:"state"`
+		Started any           `toml:"started"` // as written: decoding to a time.Time would take one without a zone for UTC
+		Tool    *event.Tool   `toml:"tool"`
+		Method  *event.Method `toml:"method"`
 	}
-	meta, err := toml.Decode(string(data), &door)
-	if err != nil {
-		return event.Run{}, decodeError(data, err)
+	err := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields().Decode(&door)
+	var strict *toml.StrictMissingError
+	if err != nil && !errors.As(err, &strict) {
+		return event.Run{}, nil, decodeError(data, err)
 	}
 	if door.Schema == nil {
-		return event.Run{}, errors.New(`run.toml: key "schema" is missing`)
+		return event.Run{}, nil, errors.New(`run.toml: key "schema" is missing`)
 	}
 	if *door.Schema != 1 {
-		return event.Run{}, &SchemaError{*door.Schema}
+		return event.Run{}, nil, &SchemaError{*door.Schema}
+	}
+	var wrong []error
+	if strict != nil {
+		for _, e := range strict.Errors {
+			wrong = append(wrong, fmt.Errorf("run.toml: key %q is not one of schema 1", strings.Join(e.Key(), ".")))
+		}
 	}
 	run := door.Run
 	run.Schema = *door.Schema
+	fillTables(&run)
+	wrong = append(wrong, fill(&run.ID, door.ID, "id"), fill(&run.State, door.State, "state"), fill(&run.Tool, door.Tool, "tool"), fill(&run.Method, door.Method, "method"))
 	switch at := door.Started.(type) {
 	case nil:
+		wrong = append(wrong, errors.New(`run.toml: key "started" is missing`))
 	case time.Time:
 		if at.Location() != time.UTC {
-			return event.Run{}, fmt.Errorf("run.toml: started %q: want an instant in UTC, such as 2026-12-01T10:15:00Z", at.Format(time.RFC3339))
+			return event.Run{}, nil, fmt.Errorf("run.toml: started %q: want an instant in UTC, such as 2026-12-01T10:15:00Z", at.Format(time.RFC3339))
 		}
 		run.Started = at
 	default:
-		return event.Run{}, fmt.Errorf("run.toml: started %v: want an instant in UTC, such as 2026-12-01T10:15:00Z", at)
+		return event.Run{}, nil, fmt.Errorf("run.toml: started %v: want an instant in UTC, such as 2026-12-01T10:15:00Z", at)
 	}
-	return checkRunV1(run, meta)
+	return run, wrong, nil
+}
+
+// fill sets a field that must be there.
+func fill[T any](field, value *T, key string) error {
+	if value == nil {
+		return fmt.Errorf("run.toml: key %q is missing", key)
+	}
+	*field = *value
+	return nil
 }
 
 // decodeError words why a run.toml cannot be decoded. Of a newer version a field may have another type: then its version is the reason.
@@ -96,23 +121,21 @@ func decodeError(data []byte, err error) error {
 	var door struct {
 		Schema *int `toml:"schema"`
 	}
-	if _, again := toml.Decode(string(data), &door); again == nil && door.Schema != nil && *door.Schema != 1 {
+	if toml.Unmarshal(data, &door) == nil && door.Schema != nil && *door.Schema != 1 {
 		return &SchemaError{*door.Schema}
 	}
-	return tomlError(err)
+	var at *toml.DecodeError
+	if errors.As(err, &at) {
+		line, _ := at.Position()
+		return fmt.Errorf("run.toml: line %d: %s", line, oneLine(strings.TrimPrefix(at.Error(), "toml: ")))
+	}
+	return fmt.Errorf("run.toml: %s", oneLine(err.Error()))
 }
 
-func checkRunV1(run event.Run, meta toml.MetaData) (event.Run, error) {
-	var errs []error
-	for _, key := range meta.Undecoded() {
-		errs = append(errs, fmt.Errorf("run.toml: key %q is not one of schema 1", key.String()))
-	}
-	for _, key := range []string{"id", "state", "started", "tool", "method"} {
-		if !meta.IsDefined(key) {
-			errs = append(errs, fmt.Errorf("run.toml: key %q is missing", key))
-		}
-	}
-	errs = append(errs, checkRun(&run)...)
+func oneLine(s string) string { return strings.ReplaceAll(s, "\n", " ") }
+
+func checkRunV1(run event.Run, wrong []error) (event.Run, error) {
+	errs := slices.DeleteFunc(append(wrong, checkRun(&run)...), func(err error) bool { return err == nil })
 	if len(errs) > maxMistakes {
 		errs = append(errs[:maxMistakes], fmt.Errorf("run.toml: %d more mistakes", len(errs)-maxMistakes))
 	}
@@ -120,15 +143,6 @@ func checkRunV1(run event.Run, meta toml.MetaData) (event.Run, error) {
 		return event.Run{}, errors.Join(errs...)
 	}
 	return run, nil
-}
-
-// tomlError is one line, without the excerpt that the library would add.
-func tomlError(err error) error {
-	var p toml.ParseError
-	if errors.As(err, &p) {
-		return fmt.Errorf("run.toml: line %d: %s", p.Position.Line, strings.ReplaceAll(p.Message, "\n", " "))
-	}
-	return fmt.Errorf("run.toml: %s", strings.ReplaceAll(err.Error(), "\n", " "))
 }
 
 type namedFacts struct {
@@ -140,6 +154,21 @@ type namedFacts struct {
 func tables(r *event.Run) []namedFacts {
 	return []namedFacts{
 		{"hardware", &r.Hardware}, {"engine", &r.Engine}, {"model", &r.Model}, {"server", &r.Server}, {"host", &r.Host},
+	}
+}
+
+// fillTables makes tables that hold nothing: a missing one and an empty one are the same.
+func fillTables(r *event.Run) {
+	for _, t := range tables(r) {
+		if *t.facts == nil {
+			*t.facts = event.Facts{}
+		}
+	}
+	if r.Sources == nil {
+		r.Sources = map[string]event.Source{}
+	}
+	if r.Files == nil {
+		r.Files = map[string]string{}
 	}
 }
 
