@@ -216,18 +216,15 @@ func publish(sum *summary.Run, in page.RunInput, dir string) (site.Run, error) {
 	if err != nil {
 		return site.Run{}, err
 	}
-	out := site.Run{Page: p, CSV: page.CellsCSV(sum)}
-	var errs [3]error
-	out.JSON, errs[0] = page.NewTwin(sum).JSON()
-	out.Curves, errs[1] = page.NewCurves(sum).JSON()
-	out.Strips, errs[2] = page.NewStrips(sum).JSON()
+	out := site.Run{Page: p, CSV: page.CellsCSV(sum), Curves: page.NewCurves(sum).JSON(), Strips: page.NewStrips(sum).JSON()}
+	out.JSON, err = page.NewTwin(sum).JSON()
 	if in.Site.CopyData {
 		out.Copy = map[string]string{}
 		for _, name := range rawFiles {
 			out.Copy[name] = filepath.Join(dir, name)
 		}
 	}
-	return out, errors.Join(errs[:]...)
+	return out, err
 }
 
 // readNotes reads notes.md, when it is there and a regular file.

@@ -24,20 +24,32 @@ func TTFTKinds() []Term {
 }
 
 // Statuses returns what can become of a cell.
-func Statuses() []Term {
-	return terms("status",
-		Term{ID: string(event.Valid), Name: "Valid", Definition: "Measured at the asked concurrency; at most 1 % of its requests failed, or one."},
-		Term{ID: string(event.OverCapacity), Name: "Over capacity", Definition: "Not run, because this many requests at this context would exceed the server's KV cache."},
-		Term{ID: string(event.OverLength), Name: "Over length", Definition: "Not run, because context and output together exceed the longest sequence that the server takes."},
-		Term{ID: string(event.Queued), Name: "Queued", Definition: "Measured, but the server did not run all the requests at once; the figures are those of the requests that ran."},
-		Term{ID: string(event.Unready), Name: "Unready", Definition: "Not measured: no stream got a token in time."},
-		Term{ID: string(event.ClientBound), Name: "Client-bound", Definition: "Measured, but the measuring program was the bottleneck: with kernel stamps it used over 85 % " +
+func Statuses() []Term { return terms("status", statuses()...) }
+
+// StatusName returns the name of a status; false for one that this version does not know.
+func StatusName(s event.Status) (name string, ok bool) {
+	for _, t := range statuses() {
+		if t.ID == string(s) {
+			return t.Name, true
+		}
+	}
+	return "", false
+}
+
+func statuses() []Term {
+	return []Term{
+		{ID: string(event.Valid), Name: "Valid", Definition: "Measured at the asked concurrency; at most 1 % of its requests failed, or one."},
+		{ID: string(event.OverCapacity), Name: "Over capacity", Definition: "Not run, because this many requests at this context would exceed the server's KV cache."},
+		{ID: string(event.OverLength), Name: "Over length", Definition: "Not run, because context and output together exceed the longest sequence that the server takes."},
+		{ID: string(event.Queued), Name: "Queued", Definition: "Measured, but the server did not run all the requests at once; the figures are those of the requests that ran."},
+		{ID: string(event.Unready), Name: "Unready", Definition: "Not measured: no stream got a token in time."},
+		{ID: string(event.ClientBound), Name: "Client-bound", Definition: "Measured, but the measuring program was the bottleneck: with kernel stamps it used over 85 % " +
 			"of the cores it may use, or over 5 % more of its reads than in calibration merged arrivals of one stream; with process stamps its 99th percentile of lag exceeded 1 ms and 10 % of the time " +
 			"between tokens."},
-		Term{ID: string(event.Failed), Name: "Failed", Definition: "More than 1 % of the cell's requests failed, and at least two; or it brought nothing to measure. Kinds and counts are shown."},
-		Term{ID: string(event.Skipped), Name: "Skipped", Definition: "Not run, by the user's wish or because a lower concurrency of the same context was queued, unready or failed."},
-		Term{ID: string(event.NotRun), Name: "Not run", Definition: "The run stopped before this cell was measured."},
-	)
+		{ID: string(event.Failed), Name: "Failed", Definition: "More than 1 % of the cell's requests failed, and at least two; or it brought nothing to measure. Kinds and counts are shown."},
+		{ID: string(event.Skipped), Name: "Skipped", Definition: "Not run, by the user's wish or because a lower concurrency of the same context was queued, unready or failed."},
+		{ID: string(event.NotRun), Name: "Not run", Definition: "The run stopped before this cell was measured."},
+	}
 }
 
 // TokenSources returns the ways in which tokens are counted, the best first.

@@ -20,9 +20,15 @@ func Range(r *event.Request, w Window) (low, high int) {
 	return low, low + after(r.ChunkUS[low:n], w.EndUS-r.StartUS)
 }
 
-// after returns the index of the first instant that is later than at.
+// after returns the index of the first instant that is later than at. The ends are looked at first: most windows hold all of a list or none.
 func after(us []int64, at int64) int {
 	low, high := 0, len(us)
+	if high == 0 || us[0] > at {
+		return 0
+	}
+	if us[high-1] <= at {
+		return high
+	}
 	for low < high {
 		if mid := int(uint(low+high) / 2); us[mid] > at {
 			high = mid

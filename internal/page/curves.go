@@ -1,7 +1,7 @@
 package page
 
 import (
-	"encoding/json"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -15,65 +15,51 @@ const maxBins = 120
 
 // Curves is charts.json: what the charts with a cell picker fetch when another cell is chosen. Distributions are
 // 101 quantiles, not raw events. Numbers have four significant digits: these are for drawing.
+//
+//	{"schema": 1, "cells": {"<anchor>": {"label": "8K × 16",
+//	  "ttft":     {"kind": "restart", "n": 6, "ms": [at 0, 1/100 … 1]},
+//	  "between":  {"n": 64, "ms": [at 0, 1/100 … 1]},
+//	  "timeline": {"bin_s": 1, "from_s": -3, "window_s": 30, "tok_s": [of each bin]}}}}
+//
+// What a cell lacks is left out.
 type Curves struct {
-	Schema int              `json:"schema"`
-	Cells  map[string]curve `json:"cells"` // by the cell's anchor
+	cells map[string]curve // by the cell's anchor
 }
 
 type curve struct {
-	Label    string        `json:"label"` // "8K × 16"
-	TTFT     *quantiles    `json:"ttft,omitempty"`
-	Between  *quantiles    `json:"between,omitempty"`
-	Timeline *timelineData `json:"timeline,omitempty"`
+	label         string // "8K × 16"
+	ttft, between *quantiles
+	timeline      *timelineData
 }
 
 type quantiles struct {
-	Kind string `json:"kind,omitempty"`
-	N    int    `json:"n"`
-	MS   drawn  `json:"ms"` // at 0, 1/100 … 1
+	kind string
+	n    int
+	ms   []float64 // at 0, 1/100 … 1
 }
 
 // timelineData counts its seconds from the start of the window.
 type timelineData struct {
-	BinS    float64 `json:"bin_s"`
-	FromS   float64 `json:"from_s"`
-	WindowS float64 `json:"window_s"`
-	TokS    drawn   `json:"tok_s"`
+	binS, fromS, windowS float64
+	tokS                 []float64
 }
 
-// drawn are numbers of a chart; they are encoded with drawnDigits.
-type drawn []float64
-
-const drawnDigits = 4 // significant
-
-// MarshalJSON writes all numbers at once: a run has ten thousand of them.
-func (vs drawn) MarshalJSON() ([]byte, error) {
-	b := append(make([]byte, 0, 8*len(vs)+2), '[')
-	for i, v := range vs {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = unit.AppendRounded(b, v, drawnDigits)
-	}
-	return append(b, ']'), nil
-}
+// drawnDigits are the significant digits of what is drawn.
+const drawnDigits = 4
 
 // Strips is requests.json: single requests of each cell, for the strip chart.
+//
+//	{"schema": 1, "cells": {"<anchor>": {"label": "8K × 16", "window_s": 30, "columns": [names], "rows": [[a value a column], …]}}}
 type Strips struct {
-	Schema int                  `json:"schema"`
-	Cells  map[string]stripData `json:"cells"`
+	cells map[string]stripData
 }
 
 // stripData counts its seconds from the start of the window, or of the first request where there is none.
 type stripData struct {
-	Label   string    `json:"label"`
-	WindowS float64   `json:"window_s"`
-	Columns []string  `json:"columns"`
-	Rows    stripRows `json:"rows"`
+	label   string
+	windowS float64
+	rows    []stripSpan
 }
-
-// stripRows are encoded as lists of stripColumns.
-type stripRows []stripSpan
 
 type stripSpan struct {
 	stream         int
@@ -94,15 +80,15 @@ func cellLabel(c *summary.Cell) string {
 
 // NewCurves gathers the distributions and timelines of all decode cells that ran.
 func NewCurves(s *summary.Run) Curves {
-	out := Curves{Schema: 1, Cells: map[string]curve{}}
+	out := Curves{map[string]curve{}}
 	for i := range s.Decode {
 		c := &s.Decode[i]
 		v := curve{
-			Label: cellLabel(c), TTFT: newQuantiles(c.TTFT, string(c.TTFTKind)), Between: newQuantiles(c.BetweenTokens, ""),
-			Timeline: newTimeline(c.Timeline),
+			label: cellLabel(c), ttft: newQuantiles(c.TTFT, string(c.TTFTKind)), between: newQuantiles(c.BetweenTokens, ""),
+			timeline: newTimeline(c.Timeline),
 		}
-		if v.TTFT != nil || v.Between != nil || v.Timeline != nil {
-			out.Cells[cellID(c)] = v
+		if v.ttft != nil || v.between != nil || v.timeline != nil {
+			out.cells[cellID(c)] = v
 		}
 	}
 	return out
@@ -110,27 +96,120 @@ func NewCurves(s *summary.Run) Curves {
 
 // NewStrips gathers the single requests of all decode cells that ran.
 func NewStrips(s *summary.Run) Strips {
-	out := Strips{Schema: 1, Cells: map[string]stripData{}}
+	out := Strips{map[string]stripData{}}
 	for i := range s.Decode {
 		c := &s.Decode[i]
 		if d, ok := newStrip(c); ok {
-			out.Cells[cellID(c)] = d
+			out.cells[cellID(c)] = d
 		}
 	}
 	return out
 }
 
 // JSON encodes without spaces: browsers fetch it.
-func (c Curves) JSON() ([]byte, error) { return json.Marshal(c) }
+func (c Curves) JSON() []byte {
+	return byAnchor(c.cells, func(j *jsonText, v curve) {
+		j.key("label")
+		j.text(v.label)
+		v.ttft.write(j, "ttft")
+		v.between.write(j, "between")
+		v.timeline.write(j, "timeline")
+	})
+}
 
 // JSON encodes without spaces: browsers fetch it.
-func (s Strips) JSON() ([]byte, error) { return json.Marshal(s) }
+func (s Strips) JSON() []byte {
+	return byAnchor(s.cells, func(j *jsonText, v stripData) {
+		j.key("label")
+		j.text(v.label)
+		j.key("window_s")
+		j.seconds(&v.windowS)
+		j.key("columns")
+		j.open('[')
+		for _, name := range stripColumns {
+			j.text(name)
+		}
+		j.close(']')
+		j.key("rows")
+		j.open('[')
+		for i := range v.rows {
+			v.rows[i].write(j)
+		}
+		j.close(']')
+	})
+}
+
+// byAnchor encodes an object for each cell, in the order of their anchors.
+func byAnchor[T any](cells map[string]T, write func(*jsonText, T)) []byte {
+	j := jsonText{make([]byte, 0, 64<<10)}
+	j.open('{')
+	j.key("schema")
+	j.whole(1)
+	j.key("cells")
+	j.open('{')
+	for _, id := range slices.Sorted(maps.Keys(cells)) {
+		j.key(id)
+		j.open('{')
+		write(&j, cells[id])
+		j.close('}')
+	}
+	j.close('}')
+	j.close('}')
+	return j.b
+}
+
+func (q *quantiles) write(j *jsonText, key string) {
+	if q == nil {
+		return
+	}
+	j.key(key)
+	j.open('{')
+	if q.kind != "" {
+		j.key("kind")
+		j.text(q.kind)
+	}
+	j.key("n")
+	j.whole(int64(q.n))
+	j.key("ms")
+	j.drawn(q.ms)
+	j.close('}')
+}
+
+func (t *timelineData) write(j *jsonText, key string) {
+	if t == nil {
+		return
+	}
+	j.key(key)
+	j.open('{')
+	j.key("bin_s")
+	j.seconds(&t.binS)
+	j.key("from_s")
+	j.seconds(&t.fromS)
+	j.key("window_s")
+	j.seconds(&t.windowS)
+	j.key("tok_s")
+	j.drawn(t.tokS)
+	j.close('}')
+}
+
+func (r *stripSpan) write(j *jsonText) {
+	j.open('[')
+	j.whole(int64(r.stream))
+	j.text(r.stage)
+	j.seconds(&r.start)
+	j.seconds(r.first)
+	j.seconds(r.last)
+	j.seconds(r.end)
+	j.whole(r.tokens)
+	j.text(r.outcome)
+	j.close(']')
+}
 
 func newQuantiles(d summary.Distribution, kind string) *quantiles {
 	if !hasQuantiles(d) {
 		return nil
 	}
-	return &quantiles{Kind: kind, N: d.N, MS: d.Quantiles}
+	return &quantiles{kind, d.N, d.Quantiles}
 }
 
 func hasQuantiles(d summary.Distribution) bool {
@@ -158,15 +237,15 @@ func newTimeline(t *summary.Timeline) *timelineData {
 	bins := wholeBins(t)
 	merge := (len(bins) + maxBins - 1) / maxBins
 	d := &timelineData{
-		BinS: float64(t.BinUS) * float64(merge) / 1e6, FromS: seconds(t.StartUS - t.WindowStartUS),
-		WindowS: seconds(t.WindowEndUS - t.WindowStartUS),
+		binS: float64(t.BinUS) * float64(merge) / 1e6, fromS: seconds(t.StartUS - t.WindowStartUS),
+		windowS: seconds(t.WindowEndUS - t.WindowStartUS),
 	}
 	for part := range slices.Chunk(bins, merge) {
 		var sum float64
 		for _, v := range part {
 			sum += v
 		}
-		d.TokS = append(d.TokS, sum/float64(len(part)))
+		d.tokS = append(d.tokS, sum/float64(len(part)))
 	}
 	return d
 }
@@ -185,13 +264,13 @@ func newStrip(c *summary.Cell) (stripData, bool) {
 	if len(c.Strip) == 0 {
 		return stripData{}, false
 	}
-	d := stripData{Label: cellLabel(c), Columns: stripColumns}
+	d := stripData{label: cellLabel(c), rows: make([]stripSpan, 0, len(c.Strip))}
 	zero := c.Strip[0].StartUS
 	for _, s := range c.Strip {
 		zero = min(zero, s.StartUS)
 	}
 	if t := c.Timeline; t != nil && t.WindowEndUS > t.WindowStartUS {
-		zero, d.WindowS = t.WindowStartUS, seconds(t.WindowEndUS-t.WindowStartUS)
+		zero, d.windowS = t.WindowStartUS, seconds(t.WindowEndUS-t.WindowStartUS)
 	}
 	at := func(us *int64) *float64 {
 		if us == nil {
@@ -205,43 +284,9 @@ func newStrip(c *summary.Cell) (stripData, bool) {
 			stream: s.Stream, stage: Clean(string(s.Stage)), outcome: Clean(string(s.Outcome)), start: seconds(s.StartUS - zero),
 			first: at(s.FirstUS), last: at(s.LastUS), end: at(s.EndUS), tokens: s.Tokens,
 		}
-		d.Rows = append(d.Rows, v)
+		d.rows = append(d.rows, v)
 	}
 	return d, true
-}
-
-// MarshalJSON writes all rows at once: a run has five hundred, of eight fields each.
-func (rows stripRows) MarshalJSON() ([]byte, error) {
-	words := map[string][]byte{} // a handful
-	word := func(b []byte, s string) []byte {
-		quoted, ok := words[s]
-		if !ok {
-			quoted, _ = json.Marshal(s) // a string does not fail
-			words[s] = quoted
-		}
-		return append(b, quoted...)
-	}
-	instant := func(b []byte, v *float64) []byte {
-		if v == nil {
-			return append(b, "null"...)
-		}
-		return appendSeconds(b, *v)
-	}
-	b := []byte{'['}
-	for i, r := range rows {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendInt(append(b, '['), int64(r.stream), 10)
-		b = word(append(b, ','), r.stage)
-		b = appendSeconds(append(b, ','), r.start)
-		b = instant(append(b, ','), r.first)
-		b = instant(append(b, ','), r.last)
-		b = instant(append(b, ','), r.end)
-		b = strconv.AppendInt(append(b, ','), r.tokens, 10)
-		b = append(word(append(b, ','), r.outcome), ']')
-	}
-	return append(b, ']'), nil
 }
 
 // seconds turns microseconds into seconds, to the millisecond.

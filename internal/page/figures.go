@@ -316,17 +316,17 @@ func timeline(g grid) (Figure, chart.Figure, bool) {
 	c := chart.Figure{
 		ID: "timeline", X: chart.Axis{Name: "seconds from the start of the window"},
 		Y:      chart.Axis{Name: "output, tok/s (more is better)", Min: &zero, Digits: drawnDigits},
-		Window: &chart.Window{Name: "measured window", From: 0, To: d.WindowS},
+		Window: &chart.Window{Name: "measured window", From: 0, To: d.windowS},
 	}
 	line := chart.Series{Name: cellLabel(cell), Step: true, Area: true}
 	t := DataTable{Caption: "Output over time of " + cellLabel(cell), Head: []string{"From, s", "To, s", "tok/s"}}
-	for i, v := range d.TokS {
-		from := d.FromS + float64(i)*d.BinS
+	for i, v := range d.tokS {
+		from := d.fromS + float64(i)*d.binS
 		line.Points = append(line.Points, chart.Point{X: from, Y: v})
-		t.Rows = append(t.Rows, []Value{secondsValue(from), secondsValue(from + d.BinS), {Text: unit.Rate(&v)}})
+		t.Rows = append(t.Rows, []Value{secondsValue(from), secondsValue(from + d.binS), {Text: unit.Rate(&v)}})
 	}
-	if n := len(d.TokS); n > 0 { // the last step ends where its bin does
-		line.Points = append(line.Points, chart.Point{X: d.FromS + float64(n)*d.BinS, Y: d.TokS[n-1]})
+	if n := len(d.tokS); n > 0 { // the last step ends where its bin does
+		line.Points = append(line.Points, chart.Point{X: d.fromS + float64(n)*d.binS, Y: d.tokS[n-1]})
 	}
 	c.Series = []chart.Series{line}
 	return Figure{
@@ -357,17 +357,17 @@ func strip(g grid) (Figure, chart.Figure, bool) {
 	d, _ := newStrip(cell)
 	c := chart.Figure{
 		ID: "strip", Legend: true, X: chart.Axis{Name: "seconds from the start of the window"},
-		Y: chart.Axis{Name: "stream", Inverse: true, Categories: streamNames(d.Rows)},
+		Y: chart.Axis{Name: "stream", Inverse: true, Categories: streamNames(d.rows)},
 	}
-	if d.WindowS > 0 {
-		c.Window = &chart.Window{Name: "measured window", From: 0, To: d.WindowS}
+	if d.windowS > 0 {
+		c.Window = &chart.Window{Name: "measured window", From: 0, To: d.windowS}
 	}
 	wait, receive := chart.Series{Name: "waiting for the first token", Thick: true, Ticks: true}, chart.Series{Name: "receiving tokens", Thick: true}
 	t := DataTable{
 		Caption: "Requests of " + cellLabel(cell) + ", in seconds",
 		Head:    []string{"Stream", "Stage", "Start", "First token", "Last token", "End", "Tokens", "Outcome"},
 	}
-	for _, s := range d.Rows {
+	for _, s := range d.rows {
 		y := float64(slices.Index(c.Y.Categories, strconv.Itoa(s.stream)))
 		if to := firstOf(s.first, s.end); to != nil {
 			wait.Points = append(wait.Points, chart.Point{X: s.start, Y: y}, chart.Point{X: *to, Y: y}, chart.Break())

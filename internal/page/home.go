@@ -2,6 +2,7 @@ package page
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -210,4 +211,4 @@ func NewIndex(es []Entry) Index {
 }
 
 // JSON encodes the index, indented, ending in a newline.
-func (i Index) JSON() ([]byte, error) { return indented(i) }
+func (i Index) JSON() ([]byte, error) { return json.Marshal(i) }

@@ -30,17 +30,15 @@ var stateFootnotes = map[event.Status]string{
 
 // newState words a cell's status. A status this version does not know is shown as it is, with the look of "not run".
 func newState(c *summary.Cell) State {
-	for _, t := range metric.Statuses() {
-		if t.ID != string(c.Status) {
-			continue
-		}
-		s := State{Word: t.Name, Class: t.ID}
-		if c.Status == event.Queued && finite(c.RanRequests) {
-			s.Note = fmt.Sprintf("ran %s of %d", ranText(c.RanRequests), c.Concurrency)
-		}
-		return s
+	name, known := metric.StatusName(c.Status)
+	if !known {
+		return State{Word: Clean(string(c.Status)), Class: string(event.NotRun)}
 	}
-	return State{Word: Clean(string(c.Status)), Class: string(event.NotRun)}
+	s := State{Word: name, Class: string(c.Status)}
+	if c.Status == event.Queued && finite(c.RanRequests) {
+		s.Note = fmt.Sprintf("ran %s of %d", ranText(c.RanRequests), c.Concurrency)
+	}
+	return s
 }
 
 // ranText prints a concurrency reached: whole where it is whole, else one decimal.

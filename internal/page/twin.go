@@ -193,16 +193,8 @@ func NewTwin(s *summary.Run) Twin {
 	return t
 }
 
-// JSON encodes the twin, indented, with <, > and & escaped, ending in a newline.
-func (t Twin) JSON() ([]byte, error) { return indented(t) }
-
-func indented(v any) ([]byte, error) {
-	b, err := json.MarshalIndent(v, "", " ")
-	if err != nil {
-		return nil, err
-	}
-	return append(b, '\n'), nil
-}
+// JSON encodes the twin without spaces, since browsers fetch it, with <, > and & escaped.
+func (t Twin) JSON() ([]byte, error) { return json.Marshal(t) }
 
 func newTwinMethod(r *event.Run) twinMethod {
 	m := r.Method

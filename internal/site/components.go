@@ -1,6 +1,7 @@
 package site
 
 import (
+	"encoding/json"
 	"html/template"
 	"strconv"
 	"strings"
@@ -15,7 +16,7 @@ import (
 func components() template.FuncMap {
 	return template.FuncMap{
 		"value": value, "fact": fact, "origin": origin, "measurement": measurement, "square": square, "choices": choices, "tableRows": tableRows,
-		"compared": compared,
+		"compared": compared, "options": options,
 	}
 }
 
@@ -33,11 +34,14 @@ func (f *fragment) raw(markup ...string) {
 
 // text adds s, escaped for the inside of an element or of a quoted attribute.
 func (f *fragment) text(s string) {
-	if !strings.ContainsAny(s, "'\"&<>\x00") {
-		f.WriteString(s)
-		return
+	for i := range len(s) {
+		switch s[i] {
+		case '\'', '"', '&', '<', '>', 0:
+			template.HTMLEscape(f, []byte(s))
+			return
+		}
 	}
-	template.HTMLEscape(f, []byte(s))
+	f.WriteString(s)
 }
 
 // number adds a number as people read it, with the exact one for machines.
@@ -319,3 +323,6 @@ func compared(r page.CompareRow) template.HTML {
 	f.raw("</tr>")
 	return f.html()
 }
+
+// options is what a chart's script reads. Package chart has escaped what would end the script; the library for templates would decode and encode it again.
+func options(o json.RawMessage) template.JS { return template.JS(o) }

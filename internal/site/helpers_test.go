@@ -19,14 +19,9 @@ func publish(t testing.TB, s summary.Run, notes string, cfg page.Site) (site.Run
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := site.Run{Page: p, CSV: page.CellsCSV(&s)}
-	for _, f := range []struct {
-		to   *[]byte
-		json func() ([]byte, error)
-	}{{&out.JSON, page.NewTwin(&s).JSON}, {&out.Curves, page.NewCurves(&s).JSON}, {&out.Strips, page.NewStrips(&s).JSON}} {
-		if *f.to, err = f.json(); err != nil {
-			t.Fatal(err)
-		}
+	out := site.Run{Page: p, CSV: page.CellsCSV(&s), Curves: page.NewCurves(&s).JSON(), Strips: page.NewStrips(&s).JSON()}
+	if out.JSON, err = page.NewTwin(&s).JSON(); err != nil {
+		t.Fatal(err)
 	}
 	return out, page.NewEntry(&s)
 }

@@ -61,15 +61,11 @@ func AppendDecimal(b []byte, n int64, places int) []byte {
 	if places == 0 {
 		return strconv.AppendInt(b, n, 10)
 	}
-	one := int64(1)
-	for range places {
-		one *= 10
+	var decimals [18]byte
+	for i := places - 1; i >= 0; i-- { // by a constant: a quarter of the time of division by a variable
+		decimals[i] = byte('0' + n%10)
+		n /= 10
 	}
-	b = append(strconv.AppendInt(b, n/one, 10), '.')
-	for rest := n % one; one > 1; {
-		one /= 10
-		b = append(b, byte('0'+rest/one))
-		rest %= one
-	}
-	return b
+	b = append(strconv.AppendInt(b, n, 10), '.')
+	return append(b, decimals[:places]...)
 }
