@@ -2,6 +2,7 @@ package eventlog
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/parquet-go/bitpack"
 )
@@ -130,6 +131,10 @@ func sameValue[T integer](b []byte, n int) (value T, same bool) {
 		least, widths, err := d.block()
 		if err != nil {
 			return 0, false
+		}
+		if least == 0 && !slices.ContainsFunc(widths, func(w byte) bool { return w != 0 }) {
+			d.left -= min(d.left, d.perMini*d.minis)
+			continue
 		}
 		for _, w := range widths {
 			if d.left == 0 {

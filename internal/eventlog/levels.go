@@ -3,6 +3,7 @@ package eventlog
 import (
 	"encoding/binary"
 	"errors"
+	"math/bits"
 )
 
 var errLevels = errors.New("malformed levels or indexes")
@@ -60,13 +61,17 @@ func (h *hybrid) unpack() (uint32, int, error) {
 	for i := uint(0); i < 5 && at+i < uint(len(h.b)); i++ {
 		v |= uint64(h.b[at+i]) << (8 * i)
 	}
-	h.value = uint32(v >> (h.bit % 8) & (1<<h.width - 1))
-	h.bit += h.width
-	if h.packed--; h.packed == 0 {
+	v >>= h.bit % 8
+	h.value, h.left = uint32(v&(1<<h.width-1)), 1
+	if h.width == 1 { // a level: how long it stays the same is seen at once
+		same := bits.TrailingZeros64(v ^ -uint64(h.value))
+		h.left = min(max(same, 1), 32, h.packed)
+	}
+	h.bit += h.width * uint(h.left)
+	if h.packed -= h.left; h.packed == 0 {
 		h.b = h.b[h.bit/8:]
 	}
-	h.left = 1
-	return h.value, 1, nil
+	return h.value, h.left, nil
 }
 
 func (h *hybrid) take(n int) { h.left -= n }

@@ -40,7 +40,7 @@ func (k *kinds) add(requests []*event.Request, method *event.Method) {
 		case !steady:
 		case !cached:
 			k.put(Uncached, r)
-		case waves[r]:
+		case waves[i]:
 			k.put(Wave, r)
 		default:
 			k.put(Restart, r)
@@ -63,17 +63,23 @@ func (k *kinds) get(kind TTFTKind) []*event.Request {
 	return k.of[kind]
 }
 
-// waves returns the requests whose wait for a first token meets that of another: another started within their TTFT, or was
-// still without a token when they started (then the others were not in steady state).
-func waves(requests []*event.Request) map[*event.Request]bool {
-	order := slices.Clone(requests)
-	slices.SortStableFunc(order, func(a, b *event.Request) int { return cmp.Compare(a.StartUS, b.StartUS) })
-	out := map[*event.Request]bool{}
+// waves tells of each request whether its wait for a first token meets that of another: another started within its TTFT, or was
+// still without a token when it started (then the others were not in steady state).
+func waves(requests []*event.Request) []bool {
+	order := make([]int, len(requests))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(requests[a].StartUS, requests[b].StartUS), cmp.Compare(a, b))
+	})
+	out := make([]bool, len(requests))
 	waiting := int64(math.MinInt64) // until when some earlier request waits
-	for i, r := range order {
+	for i, at := range order {
+		r := requests[at]
 		until := waitsUntil(r)
-		if waiting > r.StartUS || i+1 < len(order) && order[i+1].StartUS <= until {
-			out[r] = true
+		if waiting > r.StartUS || i+1 < len(order) && requests[order[i+1]].StartUS <= until {
+			out[at] = true
 		}
 		waiting = max(waiting, until)
 	}
