@@ -15,11 +15,21 @@ type Buffer struct {
 	i32  slab[int32]
 	same []int32 // ones: see repeat
 	rows []event.Request
-	file []byte
 	page []byte // decompressed
 	zstd *zstd.Decoder
 
+	files    map[string][]byte // as they were read last, by name
+	verified *Log              // the run whose files these are, their digests compared: they are not read again
+
 	once bool // for one file only: allocate what is needed, keep nothing
+}
+
+// keep notes what was read last of a file; the next file of that name is read over it.
+func (b *Buffer) keep(name string, content []byte) {
+	if b.files == nil {
+		b.files = map[string][]byte{}
+	}
+	b.files[name], b.verified = content, nil
 }
 
 func (b *Buffer) reset() {

@@ -14,8 +14,8 @@ import (
 
 // folder reads the files of a run's folder, and none outside of it: a link that leaves it is refused.
 type folder struct {
-	root  *os.Root
-	spare *[]byte // what read may write over; nil: fresh memory for each file
+	root *os.Root
+	buf  *Buffer // whose memory read writes over; nil: fresh memory for each file
 }
 
 func openFolder(path string) (*folder, error) {
@@ -45,9 +45,11 @@ func (f *folder) read(name string, limit int64) ([]byte, error) {
 	if info, err = file.Stat(); err != nil { // of the file that was opened: a run in progress may have put another in its place since
 		return nil, err
 	}
-	if f.spare != nil {
-		b, err := readBounded((*f.spare)[:0], file, name, info.Size(), limit)
-		*f.spare = b[:0]
+	if f.buf != nil {
+		b, err := readBounded(f.buf.files[name][:0], file, name, info.Size(), limit)
+		if err == nil {
+			f.buf.keep(name, b)
+		}
 		return b, err
 	}
 	return readBounded(nil, file, name, info.Size(), limit)
@@ -125,6 +127,10 @@ func readTable[T any](f *folder, name string, decode func([]byte) ([]T, error)) 
 	if err != nil {
 		return nil, err
 	}
+	return decodeTable(name, b, decode)
+}
+
+func decodeTable[T any](name string, b []byte, decode func([]byte) ([]T, error)) ([]T, error) {
 	rows, err := decode(b)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)

@@ -58,7 +58,7 @@ func (l *Log) RequestsIn(buf *Buffer) ([]event.Request, error) {
 		return l.Requests() // its parts are decoded one after the other and kept together
 	}
 	decode := func(b []byte) ([]event.Request, error) { return decodeRequestsIn(buf, b) }
-	return read(l, &buf.file, requestsName, decode, (*folder).requests, func(r *event.Request) int32 { return r.Cell })
+	return read(l, buf, requestsName, decode, (*folder).requests, func(r *event.Request) int32 { return r.Cell })
 }
 
 // Samples reads every sample, in the order of Requests.
@@ -68,12 +68,15 @@ func (l *Log) Samples() ([]event.Sample, error) {
 
 // SamplesIn is Samples with the help of a buffer, which may hold the requests of the run: it keeps them, and nothing of the samples.
 func (l *Log) SamplesIn(buf *Buffer) ([]event.Sample, error) {
+	if l.run.State != event.Complete {
+		return l.Samples()
+	}
 	decode := func(b []byte) ([]event.Sample, error) { return decodeSamplesIn(buf, b) }
-	return read(l, &buf.file, samplesName, decode, (*folder).samples, func(s *event.Sample) int32 { return s.Cell })
+	return read(l, buf, samplesName, decode, (*folder).samples, func(s *event.Sample) int32 { return s.Cell })
 }
 
-func read[T any](l *Log, spare *[]byte, name string, decode func([]byte) ([]T, error), part func(*folder, Step) ([]T, error), cell func(*T) int32) ([]T, error) {
-	rows, err := readRows(l, spare, name, decode, part)
+func read[T any](l *Log, buf *Buffer, name string, decode func([]byte) ([]T, error), part func(*folder, Step) ([]T, error), cell func(*T) int32) ([]T, error) {
+	rows, err := readRows(l, buf, name, decode, part)
 	for i := 0; err == nil && i < len(rows); i++ {
 		if c := cell(&rows[i]); int(c) >= len(l.run.Cells) {
 			err = fmt.Errorf("%s: row %d is of cell %d: the run has %d", name, i, c, len(l.run.Cells))
@@ -85,13 +88,16 @@ func read[T any](l *Log, spare *[]byte, name string, decode func([]byte) ([]T, e
 	return rows, nil
 }
 
-func readRows[T any](l *Log, spare *[]byte, name string, decode func([]byte) ([]T, error), part func(*folder, Step) ([]T, error)) ([]T, error) {
+func readRows[T any](l *Log, buf *Buffer, name string, decode func([]byte) ([]T, error), part func(*folder, Step) ([]T, error)) ([]T, error) {
+	if buf != nil && buf.verified == l {
+		return decodeTable(name, buf.files[name], decode)
+	}
 	f, err := openFolder(l.path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	f.spare = spare
+	f.buf = buf
 	if l.run.State == event.Complete {
 		return readTable(f, name, decode)
 	}
@@ -113,7 +119,8 @@ func readRows[T any](l *Log, spare *[]byte, name string, decode func([]byte) ([]
 // Verify compares the files with the digests in run.toml and returns every difference. A run in progress has none.
 func (l *Log) Verify() error { return l.VerifyIn(&Buffer{once: true}) }
 
-// VerifyIn is Verify with the help of a buffer. What it held is lost.
+// VerifyIn is Verify with the help of a buffer. What it held is lost; it holds the files that were compared, and those are what RequestsIn and SamplesIn of
+// this run decode from it: they are read once, and nobody can change them in between.
 func (l *Log) VerifyIn(buf *Buffer) error {
 	if l.run.State != event.Complete {
 		return nil
@@ -123,7 +130,7 @@ func (l *Log) VerifyIn(buf *Buffer) error {
 		return fmt.Errorf("verify run %q: %w", l.run.ID, err)
 	}
 	defer f.Close()
-	f.spare = &buf.file
+	f.buf = buf
 	var errs []error
 	for _, name := range []string{requestsName, samplesName} {
 		if l.run.Files[name] == "" {
@@ -147,6 +154,7 @@ func (l *Log) VerifyIn(buf *Buffer) error {
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("verify run %q: %w", l.run.ID, err)
 	}
+	buf.verified = l
 	return nil
 }
 
