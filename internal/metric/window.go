@@ -20,23 +20,52 @@ func Range(r *event.Request, w Window) (low, high int) {
 	return low, low + after(r.ChunkUS[low:n], w.EndUS-r.StartUS)
 }
 
-// after returns the index of the first instant that is later than at. The ends are looked at first: most windows hold all of a list or none.
+// after returns the index of the first instant that is later than at. The ends are looked at first, since most windows hold all of a list or none; then
+// where it would stand if tokens came evenly, as they nearly do.
 func after(us []int64, at int64) int {
-	low, high := 0, len(us)
-	if high == 0 || us[0] > at {
+	n := len(us)
+	if n == 0 || us[0] > at {
 		return 0
 	}
-	if us[high-1] <= at {
-		return high
+	if us[n-1] <= at {
+		return n
+	}
+	return Seek(us, at, int(float64(at-us[0])/float64(us[n-1]-us[0])*float64(n)))
+}
+
+// Seek returns how many of the instants, which must ascend, are not later than at. It is quick when a guess is near: it starts there, doubles its step,
+// and halves it again. The next to the guess are compared without a branch, since which of them it is no processor can foretell.
+func Seek(us []int64, at int64, guess int) int {
+	if guess >= 2 && guess < len(us)-1 && us[guess-2] <= at && us[guess+1] > at {
+		return guess - 1 + notLater(us[guess-1], at) + notLater(us[guess], at)
+	}
+	low, high := 0, len(us) // us[:low] are not later, us[high:] are
+	for step, i := 1, max(0, min(guess, high-1)); low <= i && i < high; step *= 2 {
+		if us[i] <= at {
+			low = i + 1
+			i += step
+		} else {
+			high = i
+			i -= step
+		}
 	}
 	for low < high {
-		if mid := int(uint(low+high) / 2); us[mid] > at {
-			high = mid
+		if middle := int(uint(low+high) / 2); us[middle] <= at {
+			low = middle + 1
 		} else {
-			low = mid + 1
+			high = middle
 		}
 	}
 	return low
+}
+
+// notLater is 1 when us is not later than at, else 0.
+func notLater(us, at int64) int {
+	n := 0
+	if us <= at {
+		n = 1
+	}
+	return n
 }
 
 // TokensIn returns the tokens of r that arrived inside the window.

@@ -151,34 +151,11 @@ func tally(counts, edges []int64, r *event.Request, tokens tokenCounts, chunks s
 	}
 	first := r.StartUS + r.ChunkUS[low]
 	bin := sort.Search(len(edges), func(i int) bool { return edges[i] >= first }) - 1
-	for n := 0; low < high; bin++ {
-		n = seek(r.ChunkUS[low:high], edges[bin+1]-r.StartUS, n)
+	for n := 0; low < high; bin++ { // a bin holds about as many chunks as the one before it
+		n = metric.Seek(r.ChunkUS[low:high], edges[bin+1]-r.StartUS, n)
 		counts[bin] += tokens.sum(low, low+n)
 		low += n
 	}
-}
-
-// seek returns how many of the ascending instants are not later than at. It starts at a guess, doubles its step and then halves it: a bin holds about
-// as many chunks as the one before it, and a comparison a chunk would double the time that a run takes.
-func seek(us []int64, at int64, guess int) int {
-	low, high := 0, len(us) // us[:low] are not later, us[high:] are
-	for step, i := 1, min(guess, high-1); low <= i && i < high; step *= 2 {
-		if us[i] <= at {
-			low = i + 1
-			i += step
-		} else {
-			high = i
-			i -= step
-		}
-	}
-	for low < high {
-		if middle := int(uint(low+high) / 2); us[middle] <= at {
-			low = middle + 1
-		} else {
-			high = middle
-		}
-	}
-	return low
 }
 
 // tokenCounts is the tokens in each chunk of a request.
