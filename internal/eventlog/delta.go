@@ -46,16 +46,26 @@ func (d *deltas) block() (least uint64, widths []byte, err error) {
 	return uint64(v), widths, nil
 }
 
-// mini cuts the next miniblock off: n values of that width. What pads the last one may be missing.
-func (d *deltas) mini(width, maxWidth uint) (packed []byte, n int, err error) {
-	n = min(d.left, d.perMini)
-	size := min(d.perMini*int(width)/8, len(d.b))
+// packed cuts the next miniblocks off, so many of one width as hold the next n values. What pads the last one may be missing.
+func (d *deltas) packed(n int, width, maxWidth uint) ([]byte, error) {
+	minis := (n + d.perMini - 1) / d.perMini
+	size := min(minis*d.perMini*int(width)/8, len(d.b))
 	if width > maxWidth || size < (n*int(width)+7)/8 {
-		return nil, 0, errValues
+		return nil, errValues
 	}
-	packed, d.b = d.b[:size], d.b[size:]
+	out := d.b[:size]
+	d.b = d.b[size:]
 	d.left -= n
-	return packed, n, nil
+	return out, nil
+}
+
+// sameWidth returns how many of the next n values lie in miniblocks of the first one's width, and the widths of the miniblocks after those.
+func (d *deltas) sameWidth(n int, widths []byte) (same int, rest []byte) {
+	minis := 1
+	for minis < len(widths) && widths[minis] == widths[0] {
+		minis++
+	}
+	return min(n, minis*d.perMini), widths[minis:]
 }
 
 // decodeDeltas fills out, which has at least one place, and returns the bits of all values or-ed together; a negative value sets the
@@ -74,45 +84,52 @@ func decodeDeltas[T integer](out []T, b []byte) (seen uint64, err error) {
 		if err != nil {
 			return 0, err
 		}
-		for _, w := range widths {
-			if d.left == 0 {
-				break
-			}
-			packed, n, err := d.mini(uint(w), uint(sizeOf[T]())*8)
+		block := rest[:min(len(rest), d.perMini*d.minis)]
+		rest = rest[len(block):]
+		for part := block; len(part) > 0; {
+			width := uint(widths[0])
+			var n int
+			n, widths = d.sameWidth(len(part), widths)
+			packed, err := d.packed(n, width, uint(sizeOf[T]())*8)
 			if err != nil {
 				return 0, err
 			}
-			var bits uint64
-			value, bits = unpack(rest[:n], packed, uint(w), value, least)
-			seen |= bits
-			rest = rest[n:]
+			unpack(part[:n], packed, width)
+			part = part[n:]
 		}
+		var bits uint64
+		value, bits = addUp(block, value, least)
+		seen |= bits
 	}
 	return seen, nil
 }
 
-// unpack adds up the deltas of one miniblock from value on, and returns the last value and the bits of all. packed must have its
-// padding behind it, within its capacity, for the library to unpack many at once; without it they are taken one by one.
-func unpack[T integer](out []T, packed []byte, width uint, value, least uint64) (last, seen uint64) {
+// unpack takes numbers of so many bits apart. packed must have its padding behind it, within its capacity, for the library to
+// take many at once; without it they are taken one by one.
+func unpack[T integer](out []T, packed []byte, width uint) {
 	if size := len(packed) + bitpack.PaddingInt64; size <= cap(packed) {
 		bitpack.Unpack(out, packed[:size], width)
-	} else {
-		for i := range out {
-			out[i] = T(bitsAt(packed, uint(i)*width, width))
-		}
+		return
 	}
+	for i := range out {
+		out[i] = T(bitsAt(packed, uint(i)*width, width))
+	}
+}
+
+// addUp turns the deltas of one block, less the least of them, into the values from value on. It returns the last value and the bits of all.
+func addUp[T integer](block []T, value, least uint64) (last, seen uint64) {
 	i := 0
-	for ; i < len(out)-3; i += 4 { // four at a time: a third less to do than one by one
-		a := value + least + uint64(int64(out[i]))
-		b := a + least + uint64(int64(out[i+1]))
-		c := b + least + uint64(int64(out[i+2]))
-		value = c + least + uint64(int64(out[i+3]))
-		out[i], out[i+1], out[i+2], out[i+3] = T(a), T(b), T(c), T(value)
+	for ; i < len(block)-3; i += 4 { // four at a time: a third less to do than one by one
+		a := value + least + uint64(int64(block[i]))
+		b := a + least + uint64(int64(block[i+1]))
+		c := b + least + uint64(int64(block[i+2]))
+		value = c + least + uint64(int64(block[i+3]))
+		block[i], block[i+1], block[i+2], block[i+3] = T(a), T(b), T(c), T(value)
 		seen |= uint64(int64(T(a))) | uint64(int64(T(b))) | uint64(int64(T(c))) | uint64(int64(T(value)))
 	}
-	for ; i < len(out); i++ {
-		value += least + uint64(int64(out[i]))
-		out[i] = T(value)
+	for ; i < len(block); i++ {
+		value += least + uint64(int64(block[i]))
+		block[i] = T(value)
 		seen |= uint64(int64(T(value)))
 	}
 	return value, seen
@@ -144,12 +161,12 @@ func sameValue[T integer](b []byte, n int) (value T, same bool) {
 			d.left -= min(d.left, d.perMini*d.minis)
 			continue
 		}
-		for _, w := range widths {
-			if d.left == 0 {
-				break
-			}
-			packed, n, err := d.mini(uint(w), uint(sizeOf[T]())*8)
-			if err != nil || !allZero(packed, n, uint(w), least) {
+		for len(widths) > 0 && d.left > 0 {
+			width := uint(widths[0])
+			var n int
+			n, widths = d.sameWidth(d.left, widths)
+			packed, err := d.packed(n, width, uint(sizeOf[T]())*8)
+			if err != nil || !allZero(packed, n, width, least) {
 				return 0, false
 			}
 		}
