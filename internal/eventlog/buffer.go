@@ -14,8 +14,11 @@ type Buffer struct {
 	i64  slab[int64]
 	i32  slab[int32]
 	same []int32 // ones: see repeat
-	rows []event.Request
-	page []byte // decompressed
+	page []byte  // decompressed
+
+	requests []event.Request
+	samples  []event.Sample
+
 	zstd *zstd.Decoder
 
 	files    map[string][]byte // as they were read last, by name
@@ -37,14 +40,14 @@ func (b *Buffer) reset() {
 	b.i32.reset()
 }
 
-// requests returns n zero rows.
-func (b *Buffer) requests(n int64) []event.Request {
-	if int64(cap(b.rows)) < n {
-		b.rows = make([]event.Request, n)
+// zeroed returns n zero rows, in the memory of rows if they fit there.
+func zeroed[T any](rows *[]T, n int64) []T {
+	if int64(cap(*rows)) < n {
+		*rows = make([]T, n)
 	}
-	b.rows = b.rows[:n]
-	clear(b.rows)
-	return b.rows
+	*rows = (*rows)[:n]
+	clear(*rows)
+	return *rows
 }
 
 // repeat returns n times v, read only. Ones are kept, and handed out again.

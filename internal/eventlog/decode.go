@@ -181,7 +181,7 @@ func decodeRequestsIn(buf *Buffer, b []byte) (reqs []event.Request, err error) {
 	if err := t.spend(t.footer.rows * sizeOf[event.Request]()); err != nil {
 		return nil, err
 	}
-	reqs = buf.requests(t.footer.rows)
+	reqs = zeroed(&buf.requests, t.footer.rows)
 	inBounds := requestColumns(t, reqs)
 	if t.err != nil {
 		return nil, t.err
@@ -245,7 +245,7 @@ func decodeSamplesIn(buf *Buffer, b []byte) (samples []event.Sample, err error) 
 	if err := t.spend(t.footer.rows * sizeOf[event.Sample]()); err != nil {
 		return nil, err
 	}
-	samples = make([]event.Sample, t.footer.rows)
+	samples = zeroed(&buf.samples, t.footer.rows)
 	ints(t, "at_us", func(i int, v int64) { samples[i].AtUS = v })
 	ints(t, "cell", func(i int, v int32) { samples[i].Cell = v })
 	ints(t, "repeat", func(i int, v int32) { samples[i].Repeat = v })

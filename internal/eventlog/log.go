@@ -66,7 +66,7 @@ func (l *Log) Samples() ([]event.Sample, error) {
 	return read(l, nil, samplesName, decodeSamples, (*folder).samples, func(s *event.Sample) int32 { return s.Cell })
 }
 
-// SamplesIn is Samples with the help of a buffer, which may hold the requests of the run: it keeps them, and nothing of the samples.
+// SamplesIn is Samples in the memory of buf, beside the requests of the run: what it returns is valid until the next call with the same buffer.
 func (l *Log) SamplesIn(buf *Buffer) ([]event.Sample, error) {
 	if l.run.State != event.Complete {
 		return l.Samples()

@@ -29,7 +29,7 @@ var errBroken = errors.New("packed bytes are cut or changed")
 
 // Marshal encodes v. It fails on a type that it does not know (channels, functions, unexported fields).
 func Marshal(v any) ([]byte, error) {
-	b, err := appendValue(make([]byte, sumBytes, 4096), reflect.ValueOf(v))
+	b, err := appendValue(make([]byte, sumBytes, 32<<10), reflect.ValueOf(v))
 	if err != nil {
 		return nil, err
 	}

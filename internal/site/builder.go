@@ -196,18 +196,16 @@ func (b *Builder) page(template, name string, model any) error {
 	if err := b.claim(name); err != nil {
 		return err
 	}
-	content, err := b.render.render(template, model)
-	if err != nil {
-		return err
-	}
-	o, err := outlineOf(content)
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	b.mu.Lock()
-	b.pages[name] = o
-	b.mu.Unlock()
-	return b.write(name, content)
+	return b.render.render(template, model, func(content []byte) error {
+		o, err := outlineOf(content)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		b.mu.Lock()
+		b.pages[name] = o
+		b.mu.Unlock()
+		return b.write(name, content)
+	})
 }
 
 // claim reserves a path; two files of one name are a mistake of the caller, as are paths that leave the folder.

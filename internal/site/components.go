@@ -98,6 +98,7 @@ func origin(v page.Fact) template.HTML {
 // measurement is a row of "All measurements" with its details, the body of a table.
 func measurement(r page.Row) template.HTML {
 	var f fragment
+	f.Grow(3 << 10)
 	f.raw(`<tbody id="`)
 	f.text(r.ID)
 	f.raw(`" data-row data-phase="`)
@@ -270,6 +271,7 @@ func choices(groups []page.PickGroup) template.HTML {
 // tableRows are the rows of a chart's table; the first column heads each.
 func tableRows(rows [][]page.Value) template.HTML {
 	var f fragment
+	f.Grow(160 * len(rows))
 	for _, row := range rows {
 		f.raw("<tr>")
 		for i, v := range row {

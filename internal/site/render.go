@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"maps"
+	"sync"
 
 	"speedmatrix/internal/page"
 )
@@ -20,7 +21,8 @@ const parts = "list.html"
 
 // renderer holds the parsed templates. It is safe for use by several goroutines.
 type renderer struct {
-	pages map[string]*template.Template
+	pages   map[string]*template.Template
+	buffers sync.Pool // of *bytes.Buffer
 }
 
 func newRenderer(o Options, a assets) (*renderer, error) {
@@ -55,13 +57,18 @@ func newRenderer(o Options, a assets) (*renderer, error) {
 	return r, nil
 }
 
-// render executes a page with its model.
-func (r *renderer) render(name string, model any) ([]byte, error) {
-	var b bytes.Buffer
-	if err := r.pages[name].ExecuteTemplate(&b, "base.html", model); err != nil {
-		return nil, fmt.Errorf("template %s: %w", name, err)
+// render executes a page with its model and hands it to use. The next page is rendered into the same memory.
+func (r *renderer) render(name string, model any, use func(content []byte) error) error {
+	b, ok := r.buffers.Get().(*bytes.Buffer)
+	if !ok {
+		b = new(bytes.Buffer)
 	}
-	return b.Bytes(), nil
+	defer r.buffers.Put(b)
+	b.Reset()
+	if err := r.pages[name].ExecuteTemplate(b, "base.html", model); err != nil {
+		return fmt.Errorf("template %s: %w", name, err)
+	}
+	return use(b.Bytes())
 }
 
 // markup lets through what package page has made from Markdown, and nothing else.
