@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"regexp"
 
-	"github.com/go-echarts/go-echarts/v2/charts"
 	"github.com/go-echarts/go-echarts/v2/opts"
 	"github.com/go-echarts/go-echarts/v2/types"
 
@@ -23,13 +22,36 @@ var dashes = []string{"solid", "dashed", "dotted"}
 // options are ECharts options of a figure: the parts that figures use, in the order of their names. go-echarts has the types of the parts; its own charts fill in all of their
 // defaults by reflection, in half of the time that a page takes.
 type options struct {
-	Animation bool                  `json:"animation"`
-	Grid      []opts.Grid           `json:"grid"`
-	Legend    opts.Legend           `json:"legend"`
-	Series    []charts.SingleSeries `json:"series"`
-	Tooltip   tooltip               `json:"tooltip"`
-	XAxis     []opts.XAxis          `json:"xAxis"`
-	YAxis     []opts.YAxis          `json:"yAxis"`
+	Animation bool         `json:"animation"`
+	Grid      []opts.Grid  `json:"grid"`
+	Legend    opts.Legend  `json:"legend"`
+	Series    []series     `json:"series"`
+	Tooltip   tooltip      `json:"tooltip"`
+	XAxis     []opts.XAxis `json:"xAxis"`
+	YAxis     []opts.YAxis `json:"yAxis"`
+}
+
+// series is one line: of the hundred fields that go-echarts has for all kinds of series those that figures use.
+type series struct {
+	Name         string          `json:"name"`
+	Type         string          `json:"type"`
+	Step         string          `json:"step,omitempty"`
+	ConnectNulls bool            `json:"connectNulls"`
+	ShowSymbol   bool            `json:"showSymbol"`
+	Symbol       string          `json:"symbol"`
+	SymbolSize   any             `json:"symbolSize,omitempty"`
+	Data         points          `json:"data"`
+	Animation    bool            `json:"animation"`
+	MarkArea     *markArea       `json:"markArea,omitempty"`
+	Label        *opts.Label     `json:"label,omitempty"`
+	LineStyle    opts.LineStyle  `json:"lineStyle"`
+	AreaStyle    *opts.AreaStyle `json:"areaStyle,omitempty"`
+}
+
+// markArea marks stretches of the x axis, each by its two ends.
+type markArea struct {
+	Data  [][]opts.MarkAreaData `json:"data"`
+	Label opts.Label            `json:"label"`
 }
 
 // tooltip asks for one that needs no inline style, which go-echarts has no field for.
@@ -48,15 +70,13 @@ func Options(f Figure) (json.RawMessage, error) {
 	o := options{
 		Grid:    []opts.Grid{{Left: "8", Right: "24", Top: gridTop(f), Bottom: "28"}},
 		Legend:  opts.Legend{Show: opts.Bool(f.Legend), Type: "scroll", Top: "0", Left: "0"},
-		Series:  make([]charts.SingleSeries, 0, len(f.Series)),
+		Series:  make([]series, 0, len(f.Series)),
 		Tooltip: tooltip{Confine: true, RenderMode: "richText", Show: true, Trigger: "item"},
 		XAxis:   []opts.XAxis{xAxis(f.X)},
 		YAxis:   []opts.YAxis{yAxis(f.Y)},
 	}
 	for i, s := range f.Series {
-		line := charts.SingleSeries{Name: s.Name, Type: types.ChartLine, Animation: opts.Bool(false)}
-		line.ConfigureSeriesOpts(seriesOptions(f, s, i)...)
-		o.Series = append(o.Series, line)
+		o.Series = append(o.Series, newSeries(f, s, i))
 	}
 	return encode(o)
 }
@@ -105,43 +125,36 @@ func bound(v *float64) any {
 	return *v
 }
 
-func seriesOptions(f Figure, s Series, i int) []charts.SeriesOpts {
-	style := opts.LineStyle{Width: 2}
+// newSeries is the i-th series of a figure.
+func newSeries(f Figure, s Series, i int) series {
+	out := series{
+		Name: s.Name, Type: types.ChartLine, ShowSymbol: s.Marks || s.Ticks, Symbol: "none",
+		Data: points{s.Points, f.X.digits(), f.Y.digits()}, LineStyle: opts.LineStyle{Width: 2},
+	}
+	switch {
+	case s.Marks:
+		out.Symbol, out.SymbolSize = symbols[i%len(symbols)], 8
+	case s.Ticks:
+		out.Symbol, out.SymbolSize = "rect", [2]int{2, 11}
+	}
 	switch {
 	case s.Thick:
-		style.Width = 5
+		out.LineStyle.Width = 5
 	case !s.Marks:
-		style.Type = dashes[i%len(dashes)]
+		out.LineStyle.Type = dashes[i%len(dashes)]
 	}
-	out := []charts.SeriesOpts{
-		charts.WithSeriesOpts(func(o *charts.SingleSeries) {
-			o.Data = points{s.Points, f.X.digits(), f.Y.digits()}
-			o.ShowSymbol = opts.Bool(s.Marks || s.Ticks)
-			switch {
-			case s.Marks:
-				o.Symbol, o.SymbolSize = symbols[i%len(symbols)], 8
-			case s.Ticks:
-				o.Symbol, o.SymbolSize = "rect", [2]int{2, 11}
-			default:
-				o.Symbol = "none"
-			}
-			o.ConnectNulls = types.Bool(opts.Bool(false))
-			if s.Step {
-				o.Step = "end"
-			}
-		}),
-		charts.WithLineStyleOpts(style),
+	if s.Step {
+		out.Step = "end"
 	}
 	if s.Area {
-		out = append(out, charts.WithAreaStyleOpts(opts.AreaStyle{Opacity: opts.Float(0.15)}))
+		out.AreaStyle = &opts.AreaStyle{Opacity: opts.Float(0.15)}
 	}
 	if named(s.Points) {
-		out = append(out, charts.WithLabelOpts(opts.Label{Show: opts.Bool(true), Position: "right", Formatter: "{b}"}))
+		out.Label = &opts.Label{Show: opts.Bool(true), Position: "right", Formatter: "{b}"}
 	}
 	if f.Window != nil && i == 0 {
-		out = append(out,
-			charts.WithMarkAreaStyleOpts(opts.MarkAreaStyle{Label: &opts.Label{Show: opts.Bool(true), Position: "top"}}),
-			charts.WithMarkAreaData([]opts.MarkAreaData{{Name: f.Window.Name, XAxis: f.X.number(f.Window.From)}, {XAxis: f.X.number(f.Window.To)}}))
+		ends := []opts.MarkAreaData{{Name: f.Window.Name, XAxis: f.X.number(f.Window.From)}, {XAxis: f.X.number(f.Window.To)}}
+		out.MarkArea = &markArea{[][]opts.MarkAreaData{ends}, opts.Label{Show: opts.Bool(true), Position: "top"}}
 	}
 	return out
 }

@@ -15,8 +15,8 @@ import (
 // it; tags and classes are constants.
 func components() template.FuncMap {
 	return template.FuncMap{
-		"value": value, "fact": fact, "origin": origin, "measurement": measurement, "square": square, "choices": choices, "tableRows": tableRows,
-		"compared": compared, "options": options,
+		"value": value, "facts": facts, "columns": columns, "measurements": measurements, "squares": squares, "choices": choices,
+		"heads": heads, "tableRows": tableRows, "compared": compared, "options": options,
 	}
 }
 
@@ -64,41 +64,93 @@ func value(v page.Value) template.HTML {
 	return f.html()
 }
 
-// fact is the text of a fact.
-func fact(v page.Fact) template.HTML {
+// facts are the lines of a table of facts: term, text, note, and where it comes from.
+func facts(list []page.Fact) template.HTML {
 	var f fragment
+	for _, v := range list {
+		f.raw("\n<div><dt>")
+		f.text(v.Term)
+		f.raw("</dt><dd>")
+		f.fact(v)
+		if v.Note != "" {
+			f.raw(" <small>")
+			f.text(v.Note)
+			f.raw("</small>")
+		}
+		if v.Source != "" {
+			f.raw(` <small class="src">`)
+			f.text(v.Source)
+			f.raw("</small>")
+		}
+		f.raw("</dd></div>")
+	}
+	return f.html()
+}
+
+// fact adds the text of a fact. Its address, if it has one, begins with http or https: package page sees to that.
+func (f *fragment) fact(v page.Fact) {
+	if v.Href != "" {
+		f.raw(`<a href="`)
+		f.text(v.Href)
+		f.raw(`" rel="nofollow noopener">`)
+	}
 	if v.Code {
-		f.raw("<code><bdi>")
-		f.text(v.Text)
-		f.raw("</bdi></code>")
-	} else {
-		f.raw("<bdi>")
-		f.text(v.Text)
-		f.raw("</bdi>")
+		f.raw("<code>")
+	}
+	f.raw("<bdi>")
+	f.text(v.Text)
+	f.raw("</bdi>")
+	if v.Code {
+		f.raw("</code>")
+	}
+	if v.Href != "" {
+		f.raw("</a>")
+	}
+}
+
+// columns are the headers of "All measurements", each with its button to sort.
+func columns(list []page.Column) template.HTML {
+	var f fragment
+	for _, c := range list {
+		f.raw("\n<th scope=\"col\" data-key=\"")
+		f.text(c.Key)
+		f.raw(`"`)
+		if c.Numeric {
+			f.raw(` class="n"`)
+		}
+		f.raw(`><span class="h"><a href="`)
+		f.text(c.Href)
+		f.raw(`">`)
+		f.text(c.Name)
+		f.raw(`</a><button type="button" class="sort scripted" aria-label="Sort by `)
+		f.text(c.Name)
+		f.raw(`"></button></span></th>`)
 	}
 	return f.html()
 }
 
-// origin is what stands behind a fact: a note, and where it comes from.
-func origin(v page.Fact) template.HTML {
+// heads are the headers of a chart's table.
+func heads(names []string) template.HTML {
 	var f fragment
-	if v.Note != "" {
-		f.raw(" <small>")
-		f.text(v.Note)
-		f.raw("</small>")
-	}
-	if v.Source != "" {
-		f.raw(` <small class="src">`)
-		f.text(v.Source)
-		f.raw("</small>")
+	for _, name := range names {
+		f.raw(`<th scope="col">`)
+		f.text(name)
+		f.raw("</th>")
 	}
 	return f.html()
 }
 
-// measurement is a row of "All measurements" with its details, the body of a table.
-func measurement(r page.Row) template.HTML {
+// measurements are the rows of "All measurements" with their details, a body of the table each.
+func measurements(rows []page.Row) template.HTML {
 	var f fragment
-	f.Grow(3 << 10)
+	f.Grow(2 << 10 * len(rows))
+	for i := range rows {
+		f.measurement(&rows[i])
+	}
+	return f.html()
+}
+
+func (f *fragment) measurement(r *page.Row) {
 	f.raw(`<tbody id="`)
 	f.text(r.ID)
 	f.raw(`" data-row data-phase="`)
@@ -130,12 +182,11 @@ func measurement(r page.Row) template.HTML {
 	f.cells("", r.Output, r.Measured)
 	f.raw("</tr>")
 	f.details(r.Details)
-	f.raw("</tbody>")
-	return f.html()
+	f.raw("</tbody>\n")
 }
 
 // state adds the cell of a row that says how the measurement went, with its warnings.
-func (f *fragment) state(r page.Row) {
+func (f *fragment) state(r *page.Row) {
 	f.raw(`<td class="state `)
 	f.text(r.State.Class)
 	f.raw(`">`)
@@ -187,9 +238,17 @@ func (f *fragment) details(lines []page.Detail) {
 	f.raw("</dl></td></tr>")
 }
 
-// square is a cell of the decode matrix.
-func square(c page.MatrixCell) template.HTML {
+// squares are the cells of a row of the decode matrix.
+func squares(cells []page.MatrixCell) template.HTML {
 	var f fragment
+	for i := range cells {
+		f.raw("\n")
+		f.square(&cells[i])
+	}
+	return f.html()
+}
+
+func (f *fragment) square(c *page.MatrixCell) {
 	switch {
 	case !c.Planned:
 		f.raw(`<td class="none">—</td>`)
@@ -215,7 +274,6 @@ func square(c page.MatrixCell) template.HTML {
 		f.raw("</small>")
 		f.raw("</a></td>")
 	}
-	return f.html()
 }
 
 // link ends the start tag of a table cell, and opens a link to a place on the page.
@@ -227,7 +285,7 @@ func (f *fragment) link(anchor string) {
 
 // remarks adds what qualifies the number of a square, each on a line of its own: its state, its warnings. The comma before a remark, for those who
 // hear the page, stands on the line that it ends.
-func (f *fragment) remarks(c page.MatrixCell) {
+func (f *fragment) remarks(c *page.MatrixCell) {
 	const open = `<span class="vh">, </span></small><small class="word">`
 	if c.State.Class != "valid" {
 		f.raw(open)
@@ -288,9 +346,17 @@ func tableRows(rows [][]page.Value) template.HTML {
 	return f.html()
 }
 
-// compared is a row of a comparison: one cell of both runs.
-func compared(r page.CompareRow) template.HTML {
+// compared are the rows of a comparison, one cell of both runs each.
+func compared(rows []page.CompareRow) template.HTML {
 	var f fragment
+	for i := range rows {
+		f.raw("\n")
+		f.compared(&rows[i])
+	}
+	return f.html()
+}
+
+func (f *fragment) compared(r *page.CompareRow) {
 	f.raw(`<tr><th scope="row">`)
 	f.text(r.Phase)
 	for _, v := range []page.Value{r.Context, r.Concurrency} {
@@ -323,7 +389,6 @@ func compared(r page.CompareRow) template.HTML {
 		f.raw("</td>")
 	}
 	f.raw("</tr>")
-	return f.html()
 }
 
 // options is what a chart's script reads. Package chart has escaped what would end the script; the library for templates would decode and encode it again.
