@@ -106,29 +106,32 @@ func texts(t *tableReader, name string, optional bool, set func(row int, v strin
 				return err
 			}
 		}
-		vs, err := p.strings(n)
-		if err != nil {
-			return err
-		}
-		for i := range p.rows {
-			if !optional || flags[i] {
-				set(row, vs[0])
-				vs = vs[1:]
+		first, end := row, row+p.rows
+		err := p.strings(n, func(v string) {
+			for optional && !flags[row-first] {
+				row++
 			}
+			set(row, v)
 			row++
-		}
-		return nil
+		})
+		row = end
+		return err
 	})
 }
 
-func (p page) strings(n int) ([]string, error) {
+// strings hands out the n strings of a page, in order.
+func (p page) strings(n int, add func(v string)) error {
 	switch p.encoding {
 	case encPlain:
-		return decodeStrings(p.data, n)
+		vs, err := decodeStrings(p.data, n)
+		for _, v := range vs {
+			add(v)
+		}
+		return err
 	case encRLEDict, encPlainDict:
-		return lookupStrings(p.dict, p.data, n)
+		return lookupStrings(p.dict, p.data, n, add)
 	}
-	return nil, fmt.Errorf("encoding %d of strings is not one that speedmatrix writes", p.encoding)
+	return fmt.Errorf("encoding %d of strings is not one that speedmatrix writes", p.encoding)
 }
 
 // flat checks that a page of a column that is no list has the levels that its kind of column must have.

@@ -54,7 +54,7 @@ func DecodeValues(b []byte, n int) ([]int64, error) {
 	_, _, _ = decodeInts[int32](&Buffer{}, encDelta, b, n)
 	_, _, _ = decodeInts[int32](&Buffer{}, encPlain, b, n)
 	_, _ = decodeStrings(b, n)
-	_, _ = lookupStrings([]string{"a", "b", "c"}, b, n)
+	_ = lookupStrings([]string{"a", "b", "c"}, b, n, func(string) {})
 	_, _ = decodeBools(b, n)
 	_, _ = decodeDoubles(b, n)
 	_, _, _ = present(b, n)

@@ -65,31 +65,31 @@ func decodeStrings(data []byte, n int) ([]string, error) {
 	return out, nil
 }
 
-// lookupStrings returns the n strings of a page of indexes into a dictionary.
-func lookupStrings(dict []string, data []byte, n int) ([]string, error) {
+// lookupStrings hands out the n strings of a page of indexes into a dictionary, in order.
+func lookupStrings(dict []string, data []byte, n int, add func(v string)) error {
 	if n == 0 {
-		return nil, nil
+		return nil
 	}
 	if len(data) == 0 || uint(data[0]) > uint(bits.Len(uint(len(dict)))) {
-		return nil, errValues
+		return errValues
 	}
 	h := hybrid{b: data[1:], width: uint(data[0])}
-	out := make([]string, 0, n)
-	for len(out) < n {
+	for n > 0 {
 		i, k, err := h.run()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if int(i) >= len(dict) {
-			return nil, errValues
+			return errValues
 		}
-		k = min(k, n-len(out))
+		k = min(k, n)
 		for range k {
-			out = append(out, dict[i])
+			add(dict[i])
 		}
 		h.take(k)
+		n -= k
 	}
-	return out, nil
+	return nil
 }
 
 func decodeDoubles(data []byte, n int) ([]float64, error) {

@@ -31,16 +31,16 @@ func isRef(name []byte) bool {
 // outlineOf reads a page's anchors and addresses. Two elements with one id are an error: a link to it would be ambiguous.
 func outlineOf(content []byte) (outline, error) {
 	var o outline
-	seen := map[string]bool{}
+	seen := map[string]bool{} // as written
 	var err error
 	eachAttribute(content, func(name, quoted []byte) {
 		switch {
 		case named(name, "id"):
 			o.ids = append(o.ids, kept(html.UnescapeString(string(quoted))))
 		case isRef(name) && !seen[string(quoted)]:
-			ref := kept(html.UnescapeString(string(quoted)))
-			seen[ref] = true
-			o.refs = append(o.refs, ref)
+			written := string(quoted)
+			seen[written] = true
+			o.refs = append(o.refs, kept(html.UnescapeString(written)))
 		}
 	})
 	slices.Sort(o.ids)
