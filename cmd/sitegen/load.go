@@ -199,7 +199,7 @@ func (w *runWriter) workspace() *workspace {
 
 // summarize computes a run's numbers. The events are read into memory that is used again: a summary keeps none of them.
 func summarize(l *eventlog.Log, space *workspace) (summary.Run, error) {
-	requests, err := l.RequestsIn(&space.events)
+	requests, load, err := l.RequestsIn(&space.events)
 	if err != nil {
 		return summary.Run{}, err
 	}
@@ -207,7 +207,7 @@ func summarize(l *eventlog.Log, space *workspace) (summary.Run, error) {
 	if err != nil {
 		return summary.Run{}, err
 	}
-	return summary.SummarizeIn(&space.summary, l.Run(), requests, samples)
+	return summary.SummarizeIn(&space.summary, l.Run(), requests, load, samples)
 }
 
 // publish makes the page and its twins.

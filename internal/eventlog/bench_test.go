@@ -78,9 +78,14 @@ func BenchmarkReadIn(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		reqs, err := l.RequestsIn(&buf)
+		reqs, load, err := l.RequestsIn(&buf)
 		if err != nil || len(reqs) != 46*11 {
 			b.Fatal(len(reqs), err)
+		}
+		for cell := range l.Run().Cells {
+			if err := load(cell); err != nil {
+				b.Fatal(err)
+			}
 		}
 	}
 	b.ReportMetric(float64(tokens)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mtokens/s")

@@ -16,6 +16,9 @@ type Buffer struct {
 	same []int32 // ones: see repeat
 	page []byte  // decompressed
 
+	us     pageMemory[int64] // of the requests' chunks
+	tokens pageMemory[int32]
+
 	requests []event.Request
 	samples  []event.Sample
 
@@ -38,6 +41,15 @@ func (b *Buffer) keep(name string, content []byte) {
 func (b *Buffer) reset() {
 	b.i64.reset()
 	b.i32.reset()
+	b.us.reset()
+	b.tokens.reset()
+}
+
+// close ends what the decompressor holds; only a buffer that is not used again is closed.
+func (b *Buffer) close() {
+	if b.zstd != nil {
+		b.zstd.Close()
+	}
 }
 
 // zeroed returns n zero rows, in the memory of rows if they fit there.
@@ -85,7 +97,7 @@ type slab[T any] struct {
 	used   int // of it
 }
 
-const slabBlock = 1 << 17 // values; a page of the writer's fits
+const slabBlock = 1 << 12 // values
 
 func (s *slab[T]) reset() { s.block, s.used = 0, 0 }
 

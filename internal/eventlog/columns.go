@@ -92,14 +92,23 @@ func checkRequest(r *event.Request) error {
 	if err := checkRow(r); err != nil {
 		return err
 	}
+	if err := checkLists(r); err != nil {
+		return err
+	}
 	return checkChunks(r)
 }
 
-// checkRow is checkRequest without the values of the lists.
+// checkLists refuses lists of chunks that do not belong together.
+func checkLists(r *event.Request) error {
+	if len(r.ChunkUS) != len(r.ChunkTokens) {
+		return fmt.Errorf("chunk_us has %d values and chunk_tokens %d: they must be equal", len(r.ChunkUS), len(r.ChunkTokens))
+	}
+	return nil
+}
+
+// checkRow is checkRequest without the lists.
 func checkRow(r *event.Request) error {
 	switch {
-	case len(r.ChunkUS) != len(r.ChunkTokens):
-		return fmt.Errorf("chunk_us has %d values and chunk_tokens %d: they must be equal", len(r.ChunkUS), len(r.ChunkTokens))
 	case r.Cell < 0 || r.Repeat < 0 || r.Stream < 0 || r.Ordinal < 0:
 		return fmt.Errorf("cell %d, repeat %d, stream %d, ordinal %d: none may be negative", r.Cell, r.Repeat, r.Stream, r.Ordinal)
 	case r.AskedTokens < 0 || r.AskedTokens > maxTokens:

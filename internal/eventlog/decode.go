@@ -3,7 +3,6 @@ package eventlog
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"speedmatrix/internal/event"
 )
@@ -15,12 +14,15 @@ func ints[T integer](t *tableReader, name string, set func(row int, v T)) {
 		if err := p.flat(false); err != nil {
 			return err
 		}
-		vs, _, err := decodeInts[T](t.buf, p.encoding, p.data, p.rows)
+		vs := take[T](t.buf, p.rows)
+		if _, err := decodeInts(vs, p.encoding, p.data); err != nil {
+			return err
+		}
 		for _, v := range vs {
 			set(row, v)
 			row++
 		}
-		return err
+		return nil
 	})
 }
 
@@ -35,8 +37,8 @@ func optInts[T integer](t *tableReader, name string, set func(row int, v *T)) {
 		if err != nil {
 			return err
 		}
-		vs, _, err := decodeInts[T](t.buf, p.encoding, p.data, n)
-		if err != nil {
+		vs := take[T](t.buf, n)
+		if _, err := decodeInts(vs, p.encoding, p.data); err != nil {
 			return err
 		}
 		for _, ok := range flags {
@@ -48,48 +50,6 @@ func optInts[T integer](t *tableReader, name string, set func(row int, v *T)) {
 		}
 		return nil
 	})
-}
-
-// lists sets a list column, and returns the bits of all its values or-ed together. The lists of a page share one array; each has no
-// room to grow into the next.
-func lists[T integer](t *tableReader, name string, set func(row int, v []T)) (seen uint64) {
-	row := 0
-	t.pages(name, func(p page) error {
-		lengths, n, err := listLengths(p.rep, p.def, p.rows, p.values)
-		if err != nil {
-			return err
-		}
-		each, bits, err := listValues[T](t.buf, p, lengths, n)
-		if err != nil {
-			return err
-		}
-		seen |= bits
-		for _, k := range lengths {
-			if k > 0 {
-				set(row, each(k))
-			}
-			row++
-		}
-		return nil
-	})
-	return seen
-}
-
-// listValues decodes the n values of a page of lists; each call of next gives the following k. In memory that is used again, lists of one
-// value throughout are the same array: the counts of tokens of a server that sends one a chunk need not be written and read by the million.
-func listValues[T integer](buf *Buffer, p page, lengths []int, n int) (next func(k int) []T, seen uint64, err error) {
-	if !buf.once && p.encoding == encDelta && n > 0 {
-		if v, same := sameValue[T](p.data, n); same {
-			all := repeat(buf, v, slices.Max(lengths))
-			return func(k int) []T { return all[:k:k] }, uint64(int64(v)), nil
-		}
-	}
-	vs, seen, err := decodeInts[T](buf, p.encoding, p.data, n)
-	return func(k int) []T {
-		head := vs[:k:k]
-		vs = vs[k:]
-		return head
-	}, seen, err
 }
 
 // texts sets a string column, optional or not; set is not called where it is null.
@@ -170,40 +130,43 @@ func plain[T any](t *tableReader, name string, decode func([]byte, int) ([]T, er
 
 // decodeRequests returns the rows of a requests.parquet, each of them checked.
 func decodeRequests(b []byte) ([]event.Request, error) {
-	return decodeRequestsIn(&Buffer{once: true}, b)
-}
-
-func decodeRequestsIn(buf *Buffer, b []byte) (reqs []event.Request, err error) {
-	defer recovered(&err)
-	buf.reset()
-	t, err := newTableReader(buf, b, KindRequests)
+	buf := &Buffer{once: true}
+	defer buf.close()
+	reqs, chunks, err := decodeRequestsIn(buf, b)
+	if err == nil {
+		err = chunks.load(0, len(reqs))
+	}
 	if err != nil {
 		return nil, err
-	}
-	defer t.close()
-	if err := t.spend(t.footer.rows * sizeOf[event.Request]()); err != nil {
-		return nil, err
-	}
-	reqs = zeroed(&buf.requests, t.footer.rows)
-	inBounds := requestColumns(t, reqs)
-	if t.err != nil {
-		return nil, t.err
-	}
-	for i := range reqs {
-		err := checkRow(&reqs[i])
-		if err == nil && !inBounds {
-			err = checkChunks(&reqs[i])
-		}
-		if err != nil {
-			return nil, fmt.Errorf("row %d: %w", i, err)
-		}
 	}
 	return reqs, nil
 }
 
-// requestColumns fills the rows, and reports whether every instant and token count of the lists is in bounds: those are powers of
-// two, so that a bit above them in any value, or a sign, shows in all of them or-ed together.
-func requestColumns(t *tableReader, rows []event.Request) (inBounds bool) {
+// decodeRequestsIn returns the rows of a requests.parquet, each of them checked, without their chunks, which are still to be loaded.
+func decodeRequestsIn(buf *Buffer, b []byte) (reqs []event.Request, c *chunkLoader, err error) {
+	defer recovered(&err)
+	buf.reset()
+	t, err := newTableReader(buf, b, KindRequests)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := t.spend(t.footer.rows * sizeOf[event.Request]()); err != nil {
+		return nil, nil, err
+	}
+	reqs = zeroed(&buf.requests, t.footer.rows)
+	if requestColumns(t, reqs); t.err != nil {
+		return nil, nil, t.err
+	}
+	for i := range reqs {
+		if err := checkRow(&reqs[i]); err != nil {
+			return nil, nil, fmt.Errorf("row %d: %w", i, err)
+		}
+	}
+	return reqs, newChunkLoader(t, reqs), nil
+}
+
+// requestColumns fills the rows, but for their chunks.
+func requestColumns(t *tableReader, rows []event.Request) {
 	ints(t, "cell", func(i int, v int32) { rows[i].Cell = v })
 	ints(t, "repeat", func(i int, v int32) { rows[i].Repeat = v })
 	ints(t, "stream", func(i int, v int32) { rows[i].Stream = v })
@@ -214,8 +177,6 @@ func requestColumns(t *tableReader, rows []event.Request) (inBounds bool) {
 	optInts(t, "connect_us", func(i int, v *int64) { rows[i].ConnectUS = v })
 	optInts(t, "headers_us", func(i int, v *int64) { rows[i].HeadersUS = v })
 	optInts(t, "visible_us", func(i int, v *int64) { rows[i].VisibleUS = v })
-	us := lists(t, "chunk_us", func(i int, v []int64) { rows[i].ChunkUS = v })
-	tokens := lists(t, "chunk_tokens", func(i int, v []int32) { rows[i].ChunkTokens = v })
 	optInts(t, "end_us", func(i int, v *int64) { rows[i].EndUS = v })
 	texts(t, "clock", false, func(i int, v string) { rows[i].Clock = event.Clock(v) })
 	ints(t, "asked_tokens", func(i int, v int32) { rows[i].AskedTokens = v })
@@ -230,12 +191,13 @@ func requestColumns(t *tableReader, rows []event.Request) (inBounds bool) {
 	bools(t, "looped", func(i int, v bool) { rows[i].Looped = v })
 	bools(t, "void", func(i int, v bool) { rows[i].Void = v })
 	texts(t, "outcome", false, func(i int, v string) { rows[i].Outcome = event.Outcome(v) })
-	return us < uint64(maxUS) && tokens < uint64(maxTokens)
 }
 
 // decodeSamples returns the rows of a samples.parquet, each of them checked.
 func decodeSamples(b []byte) ([]event.Sample, error) {
-	return decodeSamplesIn(&Buffer{once: true}, b)
+	buf := &Buffer{once: true}
+	defer buf.close()
+	return decodeSamplesIn(buf, b)
 }
 
 func decodeSamplesIn(buf *Buffer, b []byte) (samples []event.Sample, err error) {
@@ -244,7 +206,6 @@ func decodeSamplesIn(buf *Buffer, b []byte) (samples []event.Sample, err error) 
 	if err != nil {
 		return nil, err
 	}
-	defer t.close()
 	if err := t.spend(t.footer.rows * sizeOf[event.Sample]()); err != nil {
 		return nil, err
 	}

@@ -51,14 +51,38 @@ type RequestRow = requestRow
 // DecodeValues runs each decoder of page data over b, outside of the recover that guards a whole file, and returns the
 // integers that were found.
 func DecodeValues(b []byte, n int) ([]int64, error) {
-	_, _, _ = decodeInts[int32](&Buffer{}, encDelta, b, n)
-	_, _, _ = decodeInts[int32](&Buffer{}, encPlain, b, n)
+	_, _ = decodeInts(make([]int32, n), encDelta, b)
+	_, _ = decodeInts(make([]int32, n), encPlain, b)
 	_, _ = decodeStrings(b, n)
 	_ = lookupStrings([]string{"a", "b", "c"}, b, n, func(string) {})
 	_, _ = decodeBools(b, n)
 	_, _ = decodeDoubles(b, n)
 	_, _, _ = present(b, n)
 	_, _, _ = listLengths(b[:len(b)/2], b[len(b)/2:], min(n, 100), n)
-	vs, _, err := decodeInts[int64](&Buffer{}, encDelta, b, n)
-	return vs, err
+	vs := make([]int64, n)
+	if _, err := decodeInts(vs, encDelta, b); err != nil {
+		return nil, err
+	}
+	return vs, nil
+}
+
+// LoadCells decodes a requests.parquet cell by cell, the cells in the order given, and returns how many instants each load left in each row.
+func LoadCells(b []byte, buf *Buffer, cells ...int) (lengths [][]int, err error) {
+	reqs, chunks, err := decodeRequestsIn(buf, b)
+	if err != nil {
+		return nil, err
+	}
+	for _, cell := range cells {
+		if err := chunks.loadCell(cell); err != nil {
+			return lengths, err
+		}
+		var out []int
+		for i := range reqs {
+			if int(reqs[i].Cell) == cell {
+				out = append(out, len(reqs[i].ChunkUS))
+			}
+		}
+		lengths = append(lengths, out)
+	}
+	return lengths, nil
 }

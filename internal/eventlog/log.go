@@ -52,13 +52,28 @@ func (l *Log) Requests() ([]event.Request, error) {
 	return read(l, nil, requestsName, decodeRequests, (*folder).requests, func(r *event.Request) int32 { return r.Cell })
 }
 
-// RequestsIn is Requests in the memory of buf: what it returns is valid until the next call with the same buffer, and read only.
-func (l *Log) RequestsIn(buf *Buffer) ([]event.Request, error) {
+// RequestsIn is Requests in the memory of buf, without the chunks (ChunkUS and ChunkTokens): load fills those of one cell. What they return is valid until
+// the next call of RequestsIn with the same buffer, chunks until the next call of load, and read only. Cells are loaded in their order, each once; any may be left out, unlooked at.
+func (l *Log) RequestsIn(buf *Buffer) (reqs []event.Request, load func(cell int) error, err error) {
 	if l.run.State != event.Complete {
-		return l.Requests() // its parts are decoded one after the other and kept together
+		reqs, err := l.Requests() // its parts are decoded one after the other and kept together
+		return reqs, func(int) error { return nil }, err
 	}
-	decode := func(b []byte) ([]event.Request, error) { return decodeRequestsIn(buf, b) }
-	return read(l, buf, requestsName, decode, (*folder).requests, func(r *event.Request) int32 { return r.Cell })
+	var chunks *chunkLoader
+	decode := func(b []byte) (reqs []event.Request, err error) {
+		reqs, chunks, err = decodeRequestsIn(buf, b)
+		return reqs, err
+	}
+	reqs, err = read(l, buf, requestsName, decode, (*folder).requests, func(r *event.Request) int32 { return r.Cell })
+	if err != nil {
+		return nil, nil, err
+	}
+	return reqs, func(cell int) error {
+		if err := chunks.loadCell(cell); err != nil {
+			return fmt.Errorf("read run %q: %s: %w", l.run.ID, requestsName, err)
+		}
+		return nil
+	}, nil
 }
 
 // Samples reads every sample, in the order of Requests.

@@ -50,12 +50,6 @@ func newTableReader(buf *Buffer, b []byte, want Kind) (*tableReader, error) {
 	return &tableReader{buf: buf, b: b, footer: f, cols: cols, budget: maxDecodedBytes}, err
 }
 
-func (t *tableReader) close() {
-	if t.buf.once {
-		t.buf.zstd.Close()
-	}
-}
-
 var errPageSize = fmt.Errorf("a page decodes to more than %d MiB: refused", maxPageBytes>>20)
 
 // spend takes bytes off the budget before they are allocated.
@@ -81,48 +75,83 @@ func (t *tableReader) pages(name string, visit func(page) error) {
 	if t.err != nil {
 		return
 	}
-	i := slices.IndexFunc(t.cols, func(c column) bool { return c.name == name })
-	for _, g := range t.footer.groups {
-		if err := t.chunkPages(g.chunks[i], g.rows, visit); err != nil {
-			t.err = fmt.Errorf("column %q: %w", name, err)
+	c := t.column(name)
+	for {
+		p, ok, err := c.next()
+		if err == nil && ok {
+			err = visit(p)
+		}
+		if err != nil {
+			t.err = c.wrap(err)
+		}
+		if err != nil || !ok {
 			return
 		}
 	}
 }
 
-func (t *tableReader) chunkPages(c chunk, rows int64, visit func(page) error) error {
-	b, err := t.chunkBytes(c)
-	if err != nil {
-		return err
-	}
-	var dict []string
-	for len(b) > 0 {
-		h, body, err := nextPage(&b, t.buf.verified == nil)
+// cursor walks over the data pages of a column.
+type cursor struct {
+	t     *tableReader
+	name  string
+	place int // of the column, among all
+
+	group int    // the row group that is entered next
+	chunk chunk  // of the row group before that
+	rest  []byte // of the chunk
+	dict  []string
+	rows  int64 // of the row group that no page has held yet
+}
+
+func (t *tableReader) column(name string) cursor {
+	return cursor{t: t, name: name, place: slices.IndexFunc(t.cols, func(c column) bool { return c.name == name })}
+}
+
+func (c *cursor) wrap(err error) error { return fmt.Errorf("column %q: %w", c.name, err) }
+
+var errRowsMissing = errors.New("the pages do not hold the rows that the row group declares")
+
+// next returns the next data page; false when there is none.
+func (c *cursor) next() (p page, ok bool, err error) {
+	for {
+		for len(c.rest) == 0 {
+			if c.rows != 0 {
+				return page{}, false, errRowsMissing
+			}
+			if c.group == len(c.t.footer.groups) {
+				return page{}, false, nil
+			}
+			if err := c.enter(&c.t.footer.groups[c.group]); err != nil {
+				return page{}, false, err
+			}
+			c.group++
+		}
+		h, body, err := nextPage(&c.rest, c.t.buf.verified == nil)
 		if err != nil {
-			return err
+			return page{}, false, err
 		}
 		if h.typ == pageDictionary {
-			if dict, err = t.dictionary(c, h, body); err != nil {
-				return err
+			if c.dict, err = c.t.dictionary(c.chunk, h, body); err != nil {
+				return page{}, false, err
 			}
 			continue
 		}
-		p, err := t.dataPage(c, h, body)
-		if err != nil {
-			return err
+		if p, err = c.t.dataPage(c.chunk, h, body); err != nil {
+			return page{}, false, err
 		}
-		p.dict = dict
-		if rows -= int64(p.rows); rows < 0 {
-			break
+		p.dict = c.dict
+		if c.rows -= int64(p.rows); c.rows < 0 {
+			return page{}, false, errRowsMissing
 		}
-		if err := visit(p); err != nil {
-			return err
-		}
+		return p, true, nil
 	}
-	if rows != 0 {
-		return errors.New("the pages do not hold the rows that the row group declares")
-	}
-	return nil
+}
+
+// enter goes to the column's chunk of a row group.
+func (c *cursor) enter(g *rowGroup) (err error) {
+	c.chunk, c.dict, c.rows = g.chunks[c.place], nil, g.rows
+	c.rest, err = c.t.chunkBytes(c.chunk)
+	return err
 }
 
 func (t *tableReader) chunkBytes(c chunk) ([]byte, error) {

@@ -19,28 +19,25 @@ func sizeOf[T any]() int64 {
 	return int64(unsafe.Sizeof(v))
 }
 
-// decodeInts returns the n integers of a page, in the memory of buf, and their bits or-ed together (see decodeDeltas).
-func decodeInts[T integer](buf *Buffer, encoding int, data []byte, n int) (values []T, seen uint64, err error) {
-	if n == 0 {
-		return nil, 0, nil
+// decodeInts fills out with the integers of a page, and returns their bits or-ed together (see decodeDeltas).
+func decodeInts[T integer](out []T, encoding int, data []byte) (seen uint64, err error) {
+	if len(out) == 0 {
+		return 0, nil
 	}
 	switch encoding {
 	case encDelta:
-		out := take[T](buf, n)
-		seen, err := decodeDeltas(out, data)
-		return out, seen, err
+		return decodeDeltas(out, data)
 	case encPlain:
-		if int64(len(data)) != int64(n)*sizeOf[T]() {
-			return nil, 0, errValues
+		if int64(len(data)) != int64(len(out))*sizeOf[T]() {
+			return 0, errValues
 		}
-		out := take[T](buf, n)
 		_, err := binary.Decode(data, binary.LittleEndian, out)
 		for _, v := range out {
 			seen |= uint64(int64(v))
 		}
-		return out, seen, err
+		return seen, err
 	}
-	return nil, 0, fmt.Errorf("encoding %d of integers is not one that speedmatrix writes", encoding)
+	return 0, fmt.Errorf("encoding %d of integers is not one that speedmatrix writes", encoding)
 }
 
 // decodeStrings returns the n strings of a PLAIN page. They share one copy of the page.

@@ -85,9 +85,6 @@ func checkRequest(p *problems, row int, r *event.Request, cells int) {
 	if !instant(r.StartUS) || r.EndUS != nil && !instant(*r.EndUS) || r.VisibleUS != nil && !instant(*r.VisibleUS) {
 		p.add("request %d: an instant is out of range", row)
 	}
-	if len(r.ChunkUS) != len(r.ChunkTokens) {
-		p.add("request %d: %d arrivals and %d token counts: one of each a chunk is wanted", row, len(r.ChunkUS), len(r.ChunkTokens))
-	}
 }
 
 // row is the place of a request among all.

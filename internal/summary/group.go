@@ -12,7 +12,7 @@ import (
 type attempt struct {
 	pass     event.Pass
 	window   metric.Window
-	requests []*event.Request // without scouts, by stream, then start
+	requests []*event.Request // without scouts; by stream, then start, once lookAt has sorted them
 	scouts   []*event.Request
 	seen     []seen // of each of requests: set by lookAt
 	health   health
@@ -21,10 +21,10 @@ type attempt struct {
 // measured reports whether the pass has a window.
 func (a *attempt) measured() bool { return a.window.EndUS > a.window.StartUS }
 
-// group returns the passes of each cell, by repeat, with their requests. Requests of a pass that the run does not list
-// are others: a pass in progress when the program died.
-func group(run event.Run, requests []event.Request) (cells [][]attempt, others []*event.Request) {
-	cells = make([][]attempt, len(run.Cells))
+// group returns the passes of each cell, by repeat, with their requests, in no order. Requests of a pass that the run does not list
+// are others, by cell: a pass in progress when the program died.
+func group(run event.Run, requests []event.Request) (cells [][]attempt, others [][]*event.Request) {
+	cells, others = make([][]attempt, len(run.Cells)), make([][]*event.Request, len(run.Cells))
 	for i, c := range run.Cells {
 		for _, pass := range c.Passes {
 			window := metric.Window{StartUS: pass.WindowStartUS, EndUS: pass.WindowEndUS}
@@ -37,17 +37,11 @@ func group(run event.Run, requests []event.Request) (cells [][]attempt, others [
 		a := find(cells[r.Cell], int(r.Repeat))
 		switch {
 		case a == nil:
-			others = append(others, r)
+			others[r.Cell] = append(others[r.Cell], r)
 		case r.Stage == event.Scout:
 			a.scouts = append(a.scouts, r)
 		default:
 			a.requests = append(a.requests, r)
-		}
-	}
-	for _, attempts := range cells {
-		for i := range attempts {
-			slices.SortFunc(attempts[i].requests, byStream)
-			slices.SortFunc(attempts[i].scouts, byStream)
 		}
 	}
 	return cells, others

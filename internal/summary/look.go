@@ -1,6 +1,8 @@
 package summary
 
 import (
+	"slices"
+
 	"speedmatrix/internal/event"
 	"speedmatrix/internal/metric"
 )
@@ -11,14 +13,16 @@ type seen struct {
 	single bool // every chunk brought one token: nobody need add them up
 }
 
-// lookAt goes once over the chunks of a cell's requests: it refuses lists that go backwards, counts the gaps between chunks in the windows, and notes
+// lookAt sorts a cell's requests and goes once over their chunks: it refuses lists that go backwards, counts the gaps between chunks in the windows, and notes
 // what later steps ask of each request. It comes right before the cell is computed: the lists are then still near to the processor, which is worth
 // more than any other order. It reports whether all lists are sound.
-func (b *builder) lookAt(attempts []attempt) bool {
+func (b *builder) lookAt(attempts []attempt, others []*event.Request) bool {
 	before := len(b.problems.list) + b.problems.more
 	b.gaps.reset()
 	for i := range attempts {
 		a := &attempts[i]
+		slices.SortFunc(a.requests, byStream)
+		slices.SortFunc(a.scouts, byStream)
 		a.seen = make([]seen, len(a.requests))
 		for j, r := range a.requests {
 			a.seen[j] = b.look(r, a.window)
@@ -27,12 +31,19 @@ func (b *builder) lookAt(attempts []attempt) bool {
 			b.look(r, metric.Window{})
 		}
 	}
+	for _, r := range others {
+		b.look(r, metric.Window{})
+	}
 	return len(b.problems.list)+b.problems.more == before
 }
 
 // look checks the lists of a request and counts the gaps in a window, if it has any length.
 func (b *builder) look(r *event.Request, w metric.Window) seen {
 	us := r.ChunkUS
+	if len(us) != len(r.ChunkTokens) {
+		b.problems.add("request %d: %d arrivals and %d token counts: one of each a chunk is wanted", b.row(r), len(us), len(r.ChunkTokens))
+		return seen{}
+	}
 	var inside span
 	inside.from, inside.to = metric.Range(r, w) // somewhere within the list, should that not ascend
 	counts, single := b.counts(r.ChunkTokens)

@@ -2,7 +2,6 @@ package summary
 
 import (
 	"speedmatrix/internal/event"
-	"speedmatrix/internal/metric"
 	"speedmatrix/internal/stat"
 )
 
@@ -24,11 +23,12 @@ type Buffer struct{ gaps *gapCounter }
 // Summarize computes every number of a run's pages from its raw events (see the package comment for the steps). Requests and
 // samples may stand in any order and are not changed. The error joins all reasons why the events cannot be a run's.
 func Summarize(run event.Run, requests []event.Request, samples []event.Sample) (Run, error) {
-	return SummarizeIn(&Buffer{}, run, requests, samples)
+	return SummarizeIn(&Buffer{}, run, requests, func(int) error { return nil }, samples)
 }
 
-// SummarizeIn is Summarize in memory that is used again; the result does not lie in it.
-func SummarizeIn(memory *Buffer, run event.Run, requests []event.Request, samples []event.Sample) (Run, error) {
+// SummarizeIn is Summarize in memory that is used again; the result does not lie in it. It calls load with each cell in turn, and from then on until the next call it
+// looks at the chunks of that cell's requests, which may be empty before and after.
+func SummarizeIn(memory *Buffer, run event.Run, requests []event.Request, load func(cell int) error, samples []event.Sample) (Run, error) {
 	if memory.gaps == nil {
 		memory.gaps = newGapCounter()
 	}
@@ -39,11 +39,11 @@ func SummarizeIn(memory *Buffer, run event.Run, requests []event.Request, sample
 	cells, others := group(run, requests)
 	observe(cells, samples)
 	out := Run{Facts: run, Title: title(&run), Warnings: runWarnings(&run)}
-	for _, r := range others {
-		b.look(r, metric.Window{})
-	}
 	for i := range run.Cells {
-		if !b.lookAt(cells[i]) {
+		if err := load(i); err != nil {
+			return Run{}, err
+		}
+		if !b.lookAt(cells[i], others[i]) {
 			continue
 		}
 		cell := b.cell(i, cells[i])
