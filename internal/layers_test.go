@@ -84,7 +84,7 @@ var owners = map[string]string{
 	"github.com/klauspost/compress":       "internal/client internal/eventlog internal/site/social",
 	"github.com/go-echarts/go-echarts/v2": "internal/chart",
 	"github.com/parquet-go/bitpack":       "internal/eventlog",
-	"github.com/parquet-go/parquet-go":    "internal/eventlog",
+	"github.com/parquet-go/parquet-go":    "internal/eventlog tests/site",
 	"github.com/pelletier/go-toml/v2":     "internal/eventlog",
 	"github.com/spf13/pflag":              "cmd/measure cmd/sitegen",
 	"github.com/yuin/goldmark":            "internal/page",

@@ -4,6 +4,7 @@ package site
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,13 +14,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/parquet-go/parquet-go/encoding/delta"
+
 	"speedmatrix/internal/synth"
 	"speedmatrix/tests/programs"
 )
 
 // TestBenchSite prints how long a site of many synthetic runs of the seed's size takes to build, and how much memory: make bench-site.
 // BENCH_RUNS is a list of sizes, "100,1000,10000" without it (about 7 minutes). Four of the runs have events of their own, the others are the same
-// files under other names and facts, so a site of 1,000 runs needs 10 MB of disk and not 2 GB.
+// files under other names and facts, so a site of 1,000 runs needs 10 MB of disk and not 2 GB. Before each cold build it prints how fast the machine is just
+// then, by how many values parquet-go decodes: shared machines differ by half from one minute to the next.
 func TestBenchSite(t *testing.T) {
 	sizes := os.Getenv("BENCH_RUNS")
 	if sizes == "" {
@@ -77,6 +81,7 @@ func benchSize(t *testing.T, bin programs.Bin, n int) {
 		fmt.Printf("%8d  %-28s %7.2f s %7.2f s %8d MB %9.2f ms %9.2f ms\n",
 			n, what, wall.Seconds(), cpu.Seconds(), usage.Maxrss/1024, perRun(wall), perRun(cpu))
 	}
+	fmt.Printf("%8d  parquet-go decodes %.0f M deltas a second on one core\n", n, yardstick(t))
 	build("cold")
 	build("warm, nothing new")
 	add(ids[n], n)
@@ -89,4 +94,30 @@ func benchSize(t *testing.T, bin programs.Bin, n int) {
 		t.Fatal(err)
 	}
 	build("a template changed", "--overrides", overrides)
+}
+
+// yardstick returns how many million arrivals, a few milliseconds apart, parquet-go decodes in a second on one core.
+func yardstick(t *testing.T) float64 {
+	t.Helper()
+	random := rand.New(rand.NewPCG(1, 2))
+	values := make([]int64, 100_000)
+	at := int64(0)
+	for i := range values {
+		at += 8000 + random.Int64N(900)
+		values[i] = at
+	}
+	var e delta.BinaryPackedEncoding
+	data, err := e.EncodeInt64(nil, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	decoded, began := 0, time.Now()
+	for time.Since(began) < 500*time.Millisecond {
+		out, err := e.DecodeInt64(values, data)
+		if err != nil || len(out) != len(values) {
+			t.Fatal(len(out), err)
+		}
+		decoded += len(out)
+	}
+	return float64(decoded) / time.Since(began).Seconds() / 1e6
 }
