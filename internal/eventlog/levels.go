@@ -56,10 +56,13 @@ func (h *hybrid) startPacked(groups uint64) (uint32, int, error) {
 }
 
 func (h *hybrid) unpack() (uint32, int, error) {
-	var v uint64
-	at := h.bit / 8
-	for i := uint(0); i < 5 && at+i < uint(len(h.b)); i++ {
-		v |= uint64(h.b[at+i]) << (8 * i)
+	var v uint64 // up to eight bytes from the value on
+	if rest := h.b[h.bit/8:]; len(rest) >= 8 {
+		v = binary.LittleEndian.Uint64(rest)
+	} else {
+		for i, c := range rest {
+			v |= uint64(c) << (8 * i)
+		}
 	}
 	v >>= h.bit % 8
 	h.value, h.left = uint32(v&(1<<h.width-1)), 1
