@@ -135,7 +135,9 @@ func (b *Builder) record(u *Unit) error {
 		if !ok {
 			continue
 		}
-		o.refs = slices.Clip(slices.Clone(slices.DeleteFunc(o.refs, func(ref string) bool { return deadLink(f.Name, ref, b.root, pages, files) == "" })))
+		o.refs = slices.Clip(slices.Clone(slices.DeleteFunc(o.refs, func(ref string) bool {
+			return !strings.HasPrefix(ref, "../") && deadLink(f.Name, ref, b.root, pages, files) == "" // the files of a unit lie in one folder
+		})))
 		o.ids = b.sharedIDs(o.ids)
 		u.Pages = append(u.Pages, Outline{f.Name, o.ids, o.refs})
 		pages[f.Name] = o
