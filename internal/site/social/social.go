@@ -132,9 +132,10 @@ func (p *Painter) heat(rows [][]int) {
 func (p *Painter) fill(r image.Rectangle, index uint8, hatched bool) {
 	r = r.Intersect(p.img.Bounds())
 	for y := r.Min.Y; y < r.Max.Y; y++ {
-		for x := r.Min.X; x < r.Max.X; x++ {
-			if !hatched || (x+y)%6 == 0 {
-				p.img.SetColorIndex(x, y, index)
+		row := p.img.Pix[y*p.img.Stride+r.Min.X : y*p.img.Stride+r.Max.X]
+		for i := range row {
+			if !hatched || (r.Min.X+i+y)%6 == 0 {
+				row[i] = index
 			}
 		}
 	}
