@@ -33,12 +33,17 @@ func after(us []int64, at int64) int {
 	return Seek(us, at, int(float64(at-us[0])/float64(us[n-1]-us[0])*float64(n)))
 }
 
-// Seek returns how many of the instants, which must ascend, are not later than at. It is quick when a guess is near: it starts there, doubles its step,
-// and halves it again. The next to the guess are compared without a branch, since which of them it is no processor can foretell.
+// Seek returns how many of the instants, which must ascend, are not later than at. It is quick when a guess is near. The next to the guess are compared
+// without a branch, since which of them it is no processor can foretell.
 func Seek(us []int64, at int64, guess int) int {
 	if guess >= 2 && guess < len(us)-1 && us[guess-2] <= at && us[guess+1] > at {
 		return guess - 1 + notLater(us[guess-1], at) + notLater(us[guess], at)
 	}
+	return seekFar(us, at, guess)
+}
+
+// seekFar starts at a guess, doubles its step and halves it again.
+func seekFar(us []int64, at int64, guess int) int {
 	low, high := 0, len(us) // us[:low] are not later, us[high:] are
 	for step, i := 1, max(0, min(guess, high-1)); low <= i && i < high; step *= 2 {
 		if us[i] <= at {
