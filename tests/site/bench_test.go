@@ -8,8 +8,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -81,7 +84,7 @@ func benchSize(t *testing.T, bin programs.Bin, n int) {
 		fmt.Printf("%8d  %-28s %7.2f s %7.2f s %8d MB %9.2f ms %9.2f ms\n",
 			n, what, wall.Seconds(), cpu.Seconds(), usage.Maxrss/1024, perRun(wall), perRun(cpu))
 	}
-	fmt.Printf("%8d  parquet-go decodes %.0f M deltas a second on one core\n", n, yardstick(t))
+	fmt.Printf("%8d  parquet-go decodes %.0f M deltas a second on one core\n", n, yardstick(t, 500*time.Millisecond))
 	build("cold")
 	build("warm, nothing new")
 	add(ids[n], n)
@@ -96,8 +99,62 @@ func benchSize(t *testing.T, bin programs.Bin, n int) {
 	build("a template changed", "--overrides", overrides)
 }
 
+// TestBenchSiteByYardstick builds a site of 100 runs cold, again and again, each time between two looks at how fast the machine is with all of its cores at
+// work, and prints the median of the builds, and of what each would take where parquet-go decodes 530 M deltas a second a core: make bench-site.
+func TestBenchSiteByYardstick(t *testing.T) {
+	const (
+		builds, runs = 30, 100
+		usual        = 530
+	)
+	bin := programs.Build(t)
+	dir := t.TempDir()
+	results := filepath.Join(dir, "results")
+	if err := synth.Fill(results, runs); err != nil {
+		t.Fatal(err)
+	}
+	var speeds, times, scaled []float64
+	before := yardsticks(t)
+	for i := range builds {
+		cmd := exec.Command(filepath.Join(string(bin), "sitegen"), "build", "--results", results,
+			"--out", filepath.Join(dir, fmt.Sprint("site", i)), "--cache", filepath.Join(dir, fmt.Sprint("cache", i)))
+		cmd.Dir = dir
+		began := time.Now()
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		took := float64(time.Since(began).Microseconds()) / 1000 / runs
+		after := yardsticks(t)
+		speed := (before + after) / 2
+		speeds, times, scaled = append(speeds, speed), append(times, took), append(scaled, took*speed/usual)
+		before = after
+	}
+	fmt.Printf("%d cold builds of %d runs, medians: %.1f ms of wall time a run at %.0f M deltas a second a core; %.1f ms at %d M\n",
+		builds, runs, median(times), median(speeds), median(scaled), usual)
+}
+
+func median(xs []float64) float64 {
+	slices.Sort(xs)
+	return xs[len(xs)/2]
+}
+
+// yardsticks is the mean of yardstick on all cores at once.
+func yardsticks(t *testing.T) float64 {
+	t.Helper()
+	speeds := make([]float64, runtime.NumCPU())
+	var all sync.WaitGroup
+	for i := range speeds {
+		all.Go(func() { speeds[i] = yardstick(t, 200*time.Millisecond) })
+	}
+	all.Wait()
+	var sum float64
+	for _, s := range speeds {
+		sum += s
+	}
+	return sum / float64(len(speeds))
+}
+
 // yardstick returns how many million arrivals, a few milliseconds apart, parquet-go decodes in a second on one core.
-func yardstick(t *testing.T) float64 {
+func yardstick(t *testing.T, long time.Duration) float64 {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
 	values := make([]int64, 100_000)
@@ -109,13 +166,15 @@ func yardstick(t *testing.T) float64 {
 	var e delta.BinaryPackedEncoding
 	data, err := e.EncodeInt64(nil, values)
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
+		return 0
 	}
 	decoded, began := 0, time.Now()
-	for time.Since(began) < 500*time.Millisecond {
+	for time.Since(began) < long {
 		out, err := e.DecodeInt64(values, data)
 		if err != nil || len(out) != len(values) {
-			t.Fatal(len(out), err)
+			t.Errorf("%d values, error %v", len(out), err)
+			return 0
 		}
 		decoded += len(out)
 	}
