@@ -217,14 +217,16 @@ func publish(sum *summary.Run, in page.RunInput, dir string) (site.Run, error) {
 		return site.Run{}, err
 	}
 	out := site.Run{Page: p, CSV: page.CellsCSV(sum), Curves: page.NewCurves(sum).JSON(), Strips: page.NewStrips(sum).JSON()}
-	out.JSON, err = page.NewTwin(sum).JSON()
+	if out.JSON, err = page.NewTwin(sum).JSON(); err != nil {
+		return site.Run{}, err
+	}
 	if in.Site.CopyData {
 		out.Copy = map[string]string{}
 		for _, name := range rawFiles {
 			out.Copy[name] = filepath.Join(dir, name)
 		}
 	}
-	return out, err
+	return out, nil
 }
 
 // readNotes reads notes.md, when it is there and a regular file.

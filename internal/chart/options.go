@@ -19,8 +19,8 @@ var symbols = []string{"circle", "rect", "triangle", "diamond", "roundRect", "pi
 // dashes tell lines without symbols apart, in this order.
 var dashes = []string{"solid", "dashed", "dotted"}
 
-// options are ECharts options of a figure: the parts that figures use, in the order of their names. go-echarts has the types of the parts; its own charts fill in all of their
-// defaults by reflection, in half of the time that a page takes.
+// options are ECharts options of a figure: the parts that figures use, in the order of their names. go-echarts has the types of the parts; its own charts fill in all of
+// their defaults by reflection, in a third of the time that a chart takes.
 type options struct {
 	Animation bool         `json:"animation"`
 	Grid      []opts.Grid  `json:"grid"`

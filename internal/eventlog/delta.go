@@ -119,7 +119,7 @@ func unpack[T integer](out []T, packed []byte, width uint) {
 // addUp turns the deltas of one block, less the least of them, into the values from value on. It returns the last value and the bits of all.
 func addUp[T integer](block []T, value, least uint64) (last, seen uint64) {
 	i := 0
-	for ; i < len(block)-3; i += 4 { // four at a time: a third less to do than one by one
+	for ; i < len(block)-3; i += 4 { // four at a time: fewer steps a value than one by one
 		a := value + least + uint64(int64(block[i]))
 		b := a + least + uint64(int64(block[i+1]))
 		c := b + least + uint64(int64(block[i+2]))

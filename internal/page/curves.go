@@ -14,7 +14,7 @@ import (
 const maxBins = 120
 
 // Curves is charts.json: what the charts with a cell picker fetch when another cell is chosen. Distributions are
-// 101 quantiles, not raw events. Numbers have four significant digits: these are for drawing.
+// 101 quantiles, not raw events. Numbers have drawnDigits: these are for drawing.
 //
 //	{"schema": 1, "cells": {"<anchor>": {"label": "8K × 16",
 //	  "ttft":     {"kind": "restart", "n": 6, "ms": [at 0, 1/100 … 1]},

@@ -25,6 +25,16 @@ type fragment struct{ strings.Builder }
 
 func (f *fragment) html() template.HTML { return template.HTML(f.String()) }
 
+// lines adds each piece of a list on a line of its own.
+func lines[T any](list []T, add func(*fragment, *T)) template.HTML {
+	var f fragment
+	for i := range list {
+		f.raw("\n")
+		add(&f, &list[i])
+	}
+	return f.html()
+}
+
 // raw adds markup of ours.
 func (f *fragment) raw(markup ...string) {
 	for _, m := range markup {
@@ -240,12 +250,7 @@ func (f *fragment) details(lines []page.Detail) {
 
 // squares are the cells of a row of the decode matrix.
 func squares(cells []page.MatrixCell) template.HTML {
-	var f fragment
-	for i := range cells {
-		f.raw("\n")
-		f.square(&cells[i])
-	}
-	return f.html()
+	return lines(cells, (*fragment).square)
 }
 
 func (f *fragment) square(c *page.MatrixCell) {
@@ -348,12 +353,7 @@ func tableRows(rows [][]page.Value) template.HTML {
 
 // compared are the rows of a comparison, one cell of both runs each.
 func compared(rows []page.CompareRow) template.HTML {
-	var f fragment
-	for i := range rows {
-		f.raw("\n")
-		f.compared(&rows[i])
-	}
-	return f.html()
+	return lines(rows, (*fragment).compared)
 }
 
 func (f *fragment) compared(r *page.CompareRow) {

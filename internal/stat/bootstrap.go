@@ -17,7 +17,7 @@ const (
 )
 
 // Bootstrap makes the intervals of one run. Random numbers are drawn once from its seed and serve all of the run's cells: drawing
-// them cell by cell took four times as long as all else. Each interval is right by itself; NewBootstrap makes one.
+// them cell by cell took two thirds of the time of an interval. Each interval is right by itself; NewBootstrap makes one.
 // It is used by one goroutine at a time.
 type Bootstrap struct {
 	seed  uint64

@@ -1,7 +1,7 @@
 package summary
 
 import (
-	"sort"
+	"slices"
 
 	"speedmatrix/internal/event"
 	"speedmatrix/internal/metric"
@@ -149,8 +149,8 @@ func tally(counts, edges []int64, r *event.Request, tokens tokenCounts, chunks s
 	if low >= high {
 		return
 	}
-	first := r.StartUS + r.ChunkUS[low]
-	bin := sort.Search(len(edges), func(i int) bool { return edges[i] >= first }) - 1
+	bin, _ := slices.BinarySearch(edges, r.StartUS+r.ChunkUS[low])
+	bin--
 	for n := 0; low < high; bin++ { // a bin holds about as many chunks as the one before it
 		n = metric.Seek(r.ChunkUS[low:high], edges[bin+1]-r.StartUS, n)
 		counts[bin] += tokens.sum(low, low+n)

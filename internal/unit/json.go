@@ -6,7 +6,7 @@ import (
 )
 
 // AppendRounded appends v as a JSON number of so many significant digits (at most 9), without zeros at its end; null when it is not finite. It is for
-// numbers that a chart draws: a page has twenty thousand of them, so that text is made by arithmetic, except of numbers of unusual size and of those so near
+// numbers that a chart draws: a run has ten thousand of them, so that text is made by arithmetic, except of numbers of unusual size and of those so near
 // to the middle of two that a product may round to either side.
 func AppendRounded(b []byte, v float64, digits int) []byte {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -62,7 +62,7 @@ func AppendDecimal(b []byte, n int64, places int) []byte {
 		return strconv.AppendInt(b, n, 10)
 	}
 	var decimals [18]byte
-	for i := places - 1; i >= 0; i-- { // by a constant: a quarter of the time of division by a variable
+	for i := places - 1; i >= 0; i-- { // by a constant, which costs less than division by a variable
 		decimals[i] = byte('0' + n%10)
 		n /= 10
 	}

@@ -24,7 +24,7 @@ import (
 )
 
 // TestBenchSite prints how long a site of many synthetic runs of the seed's size takes to build, and how much memory: make bench-site.
-// BENCH_RUNS is a list of sizes, "100,1000,10000" without it (about 7 minutes). Four of the runs have events of their own, the others are the same
+// BENCH_RUNS is a list of sizes, "100,1000,10000" without it (about 5 minutes). Four of the runs have events of their own, the others are the same
 // files under other names and facts, so a site of 1,000 runs needs 10 MB of disk and not 2 GB. Before each cold build it prints how fast the machine is just
 // then, by how many values parquet-go decodes: shared machines differ by half from one minute to the next.
 func TestBenchSite(t *testing.T) {

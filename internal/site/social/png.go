@@ -90,7 +90,7 @@ func (p *pngWriter) pixels(img *image.Paletted) error {
 	return nil
 }
 
-// adler is zlib's checksum: the sum of all bytes, and the sum of all those sums. The library's goes byte by byte, in a third of the time that the compressor takes; this adds eight at a time,
+// adler is zlib's checksum: the sum of all bytes, and the sum of all those sums. The library's goes byte by byte; this adds eight at a time,
 // as two numbers of four lanes of 16 bits. The highest lane of a product is then the sum of the lanes with the weights of the other factor.
 type adler struct{ sum, sums uint32 }
 
