@@ -19,7 +19,7 @@ survival:    ; $(GO) test -race -count=1 -v ./tests/survival
 soak:        ; $(GO) test -count=1 -timeout 60m -v -run 'TestKilledAtAnyMoment|TestSoak' ./tests/survival -args -long
 e2e:         ; $(GO) test -tags e2e -count=1 -timeout 25m -v ./tests/e2e
 browser:     ; $(GO) test -tags browser -count=1 -timeout 40m -v ./tests/browser
-scale-browser: ; SCALE=1000 $(GO) test -tags browser -count=1 -timeout 60m -run TestScale -v ./tests/browser
+scale-browser: ; LIGHTHOUSE=strict SCALE=1000 $(GO) test -tags browser -count=1 -timeout 60m -run TestScale -v ./tests/browser
 screenshots: ; SCREENSHOTS=$(CURDIR)/docs/screenshots $(MAKE) browser
 vuln:        ; sh scripts/vuln.sh
 fuzz:        ; FUZZTIME=$(FUZZTIME) sh scripts/fuzz.sh
