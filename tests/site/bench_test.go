@@ -3,8 +3,10 @@
 package site
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
-	"math/rand/v2"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/parquet-go/parquet-go/encoding/delta"
+	"github.com/parquet-go/parquet-go"
 
 	"speedmatrix/internal/synth"
 	"speedmatrix/tests/programs"
@@ -26,7 +28,7 @@ import (
 // TestBenchSite prints how long a site of many synthetic runs of the seed's size takes to build, and how much memory: make bench-site.
 // BENCH_RUNS is a list of sizes, "100,1000,10000" without it (about 5 minutes). Four of the runs have events of their own, the others are the same
 // files under other names and facts, so a site of 1,000 runs needs 10 MB of disk and not 2 GB. Before each cold build it prints how fast the machine is just
-// then, by how many values parquet-go decodes: shared machines differ by half from one minute to the next.
+// then, by how many tokens parquet-go's pages give: shared machines differ by half from one minute to the next.
 func TestBenchSite(t *testing.T) {
 	sizes := os.Getenv("BENCH_RUNS")
 	if sizes == "" {
@@ -84,7 +86,8 @@ func benchSize(t *testing.T, bin programs.Bin, n int) {
 		fmt.Printf("%8d  %-28s %7.2f s %7.2f s %8d MB %9.2f ms %9.2f ms\n",
 			n, what, wall.Seconds(), cpu.Seconds(), usage.Maxrss/1024, perRun(wall), perRun(cpu))
 	}
-	fmt.Printf("%8d  parquet-go decodes %.0f M deltas a second on one core\n", n, yardstick(t, 500*time.Millisecond))
+	fmt.Printf("%8d  parquet-go reads %.0f M tokens a second on one core, and the disk takes %.0f new files a millisecond\n",
+		n, yardstick(t, readEvents(t, results), 500*time.Millisecond), newFiles(t, filepath.Join(dir, "files"))/1000)
 	build("cold")
 	build("warm, nothing new")
 	add(ids[n], n)
@@ -100,7 +103,7 @@ func benchSize(t *testing.T, bin programs.Bin, n int) {
 }
 
 // TestBenchSiteByYardstick builds a site of 100 runs cold, again and again, each time between two looks at how fast the machine is with all of its cores at
-// work, and prints the median of the builds, and of what each would take where parquet-go decodes 530 M deltas a second a core: make bench-site.
+// work, and prints the median of the builds, and of what each would take where parquet-go reads 530 M tokens a second a core: make bench-site.
 func TestBenchSiteByYardstick(t *testing.T) {
 	const (
 		builds, runs = 30, 100
@@ -113,7 +116,8 @@ func TestBenchSiteByYardstick(t *testing.T) {
 		t.Fatal(err)
 	}
 	var speeds, times, scaled []float64
-	before := yardsticks(t)
+	events := readEvents(t, results)
+	before := yardsticks(t, events)
 	for i := range builds {
 		cmd := exec.Command(filepath.Join(string(bin), "sitegen"), "build", "--results", results,
 			"--out", filepath.Join(dir, fmt.Sprint("site", i)), "--cache", filepath.Join(dir, fmt.Sprint("cache", i)))
@@ -123,12 +127,12 @@ func TestBenchSiteByYardstick(t *testing.T) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		took := float64(time.Since(began).Microseconds()) / 1000 / runs
-		after := yardsticks(t)
+		after := yardsticks(t, events)
 		speed := (before + after) / 2
 		speeds, times, scaled = append(speeds, speed), append(times, took), append(scaled, took*speed/usual)
 		before = after
 	}
-	fmt.Printf("%d cold builds of %d runs, medians: %.1f ms of wall time a run at %.0f M deltas a second a core; %.1f ms at %d M\n",
+	fmt.Printf("%d cold builds of %d runs, medians: %.1f ms of wall time a run where parquet-go reads %.0f M tokens a second a core; %.1f ms at %d M\n",
 		builds, runs, median(times), median(speeds), median(scaled), usual)
 }
 
@@ -138,12 +142,12 @@ func median(xs []float64) float64 {
 }
 
 // yardsticks is the mean of yardstick on all cores at once.
-func yardsticks(t *testing.T) float64 {
+func yardsticks(t *testing.T, events []byte) float64 {
 	t.Helper()
 	speeds := make([]float64, runtime.NumCPU())
 	var all sync.WaitGroup
 	for i := range speeds {
-		all.Go(func() { speeds[i] = yardstick(t, 200*time.Millisecond) })
+		all.Go(func() { speeds[i] = yardstick(t, events, 200*time.Millisecond) })
 	}
 	all.Wait()
 	var sum float64
@@ -153,30 +157,81 @@ func yardsticks(t *testing.T) float64 {
 	return sum / float64(len(speeds))
 }
 
-// yardstick returns how many million arrivals, a few milliseconds apart, parquet-go decodes in a second on one core.
-func yardstick(t *testing.T, long time.Duration) float64 {
+// yardstick returns how many million arrivals of tokens parquet-go itself reads in a second on one core, page by page,
+// from events, the bytes of a requests.parquet.
+func yardstick(t *testing.T, events []byte, long time.Duration) float64 {
 	t.Helper()
-	random := rand.New(rand.NewPCG(1, 2))
-	values := make([]int64, 100_000)
-	at := int64(0)
-	for i := range values {
-		at += 8000 + random.Int64N(900)
-		values[i] = at
-	}
-	var e delta.BinaryPackedEncoding
-	data, err := e.EncodeInt64(nil, values)
-	if err != nil {
-		t.Error(err)
-		return 0
-	}
-	decoded, began := 0, time.Now()
+	read, began := 0, time.Now()
 	for time.Since(began) < long {
-		out, err := e.DecodeInt64(values, data)
-		if err != nil || len(out) != len(values) {
-			t.Errorf("%d values, error %v", len(out), err)
+		n, err := readArrivals(events)
+		if err != nil || n == 0 {
+			t.Errorf("%d arrivals, error %v", n, err)
 			return 0
 		}
-		decoded += len(out)
+		read += n
 	}
-	return float64(decoded) / time.Since(began).Seconds() / 1e6
+	return float64(read) / time.Since(began).Seconds() / 1e6
+}
+
+// newFiles returns how many empty files are made in a second in a new folder. ext4 makes them ten times slower for five
+// minutes after many were deleted.
+func newFiles(t *testing.T, folder string) float64 {
+	t.Helper()
+	if err := os.Mkdir(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	const files = 2000
+	began := time.Now()
+	for i := range files {
+		if err := os.WriteFile(filepath.Join(folder, strconv.Itoa(i)), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return files / time.Since(began).Seconds()
+}
+
+// readArrivals decodes the column of arrivals and returns how many there are.
+func readArrivals(events []byte) (int, error) {
+	file, err := parquet.OpenFile(bytes.NewReader(events), int64(len(events)))
+	if err != nil {
+		return 0, err
+	}
+	column, ok := file.Schema().Lookup("chunk_us", "list", "element")
+	if !ok {
+		return 0, errors.New("no column chunk_us.list.element")
+	}
+	n := 0
+	for _, group := range file.RowGroups() {
+		pages := group.ColumnChunks()[column.ColumnIndex].Pages()
+		for {
+			page, err := pages.ReadPage()
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				return 0, errors.Join(err, pages.Close())
+			}
+			data := page.Data()
+			n += len(data.Int64())
+			parquet.Release(page)
+		}
+		if err := pages.Close(); err != nil {
+			return 0, err
+		}
+	}
+	return n, nil
+}
+
+// readEvents returns the bytes of the events of one of the runs.
+func readEvents(t *testing.T, results string) []byte {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(results, "*", "requests.parquet"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no events in %s (%v)", results, err)
+	}
+	events, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return events
 }
