@@ -316,6 +316,7 @@ func (x *exchange) arrived(us, tokens int64) {
 		x.live.MergedReads.Add(1)
 	}
 	x.tokenRead = cn.meter.reads
+	cn.w.progress()
 	if len(cn.stream.rec.us) == 1 {
 		x.live.TTFTUS.Store(us)
 		x.live.FirstUS.Store(x.start/1000 + us)

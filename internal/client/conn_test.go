@@ -270,6 +270,74 @@ func TestTimeoutCountsFromLastByte(t *testing.T) {
 	})
 }
 
+// What tells nothing does not keep a request alive for ever, however slowly it drips: a header without an end, comments,
+// events without a token.
+func TestDripping(t *testing.T) {
+	body := script{}
+	check := func(name, first, again string, want string) {
+		t.Helper()
+		synctest.Test(t, func(t *testing.T) {
+			dial := func(context.Context, string, string) (net.Conn, error) {
+				ours, theirs := net.Pipe()
+				go drip(theirs, first, again)
+				return ours, nil
+			}
+			cn := open(t, client.Config{Dial: dial, Timeout: 3 * time.Second})
+			began := time.Now()
+			res := cn.Do(t.Context(), client.Request{}, nil)
+			if took := time.Since(began); answer(res, false) != want || took < 30*time.Second || took > 34*time.Second {
+				t.Errorf("%s: %s after %v\nwant %s after 30 to 34 s", name, answer(res, false), took, want)
+			}
+			cn.Close()
+			time.Sleep(time.Minute) // the server notices
+		})
+	}
+	const none = "stalled: bytes, but no token, for 30s; 0 tokens in 0 chunks (unknown)"
+	check("a header", "HTTP/1.1 200 OK\r\nX-Slow: ", "x", none)
+	check("comments", body.head(), body.frame(":\n\n"), none)
+	check("events without a token", body.head(), body.frame(chunkOf("{}", "null", "")), none)
+	check("comments after a token", body.head()+body.frame(content("x")), body.frame(":\n\n"),
+		"stalled: bytes, but no token, for 30s; 1 tokens in 1 chunks (chunks)")
+	check("an error", "HTTP/1.1 500 Oops\r\nContent-Type: text/plain\r\n\r\n", "o", "server-error: http 500: ooooooooooooooo; 0 tokens in 0 chunks (unknown)")
+}
+
+// drip answers a request with first, and then with again every two seconds until nobody listens.
+func drip(conn net.Conn, first, again string) {
+	defer conn.Close()
+	go io.Copy(io.Discard, conn)
+	for text := first; ; text = again {
+		if _, err := io.WriteString(conn, text); err != nil {
+			return
+		}
+		time.Sleep(2 * time.Second)
+	}
+}
+
+// An answer that does not heed max_tokens ends all the same.
+func TestEndless(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dial := func(context.Context, string, string) (net.Conn, error) {
+			ours, theirs := net.Pipe()
+			go func() {
+				defer theirs.Close()
+				go io.Copy(io.Discard, theirs)
+				text, err := script{}.head(), error(nil)
+				for ; err == nil; text = (script{}).frame(content("x")) {
+					_, err = io.WriteString(theirs, text)
+				}
+			}()
+			return ours, nil
+		}
+		cn := open(t, client.Config{Dial: dial})
+		res := cn.Do(t.Context(), client.Request{MaxTokens: 10}, nil)
+		want := "bad-protocol: the answer does not end: 4256 pieces of text, many times the tokens asked for; 4257 tokens in 4257 chunks (chunks)"
+		if got := answer(res, false); got != want {
+			t.Errorf("got %s\nwant %s", got, want)
+		}
+		cn.Close()
+	})
+}
+
 func TestUnreachable(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -55,6 +55,8 @@ func broken(err error, w *wire, timeout time.Duration) *fault {
 		return f
 	case w.cutOff.Load():
 		return &fault{outcome: event.Stopped}
+	case errors.Is(err, os.ErrDeadlineExceeded) && w.dripped(time.Now()):
+		return faultf(event.Stalled, "bytes, but no token, for %v", patience*timeout)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return faultf(event.Stalled, "no bytes for %v", timeout)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.ErrClosedPipe):

@@ -19,6 +19,7 @@ type stream struct {
 
 	events  int    // events so far, of any kind
 	idle    int    // bytes since the last of them
+	most    int    // arrivals that are taken; 0: any number
 	done    bool   // the server said that the stream is over
 	doneUS  int64  // when
 	failure *fault // what was wrong with an event, or what it reported
@@ -33,7 +34,16 @@ func (s *stream) reset(expect int) {
 	if cap(s.chunk.text) > 1<<20 {
 		s.chunk.text = nil
 	}
-	s.events, s.idle, s.done, s.doneUS, s.failure = 0, 0, false, 0, nil
+	s.events, s.idle, s.most, s.done, s.doneUS, s.failure = 0, 0, mostArrivals(expect), false, 0, nil
+}
+
+// mostArrivals is how many arrivals an answer of the given number of tokens may have. A server that cuts its text finer
+// than tokens has some more of them, one that does not heed the number would never end.
+func mostArrivals(tokens int) int {
+	if tokens <= 0 {
+		return 0
+	}
+	return 16*tokens + 4096
 }
 
 // over reports whether nothing more of the stream is wanted.
@@ -146,6 +156,9 @@ func (s *stream) event(data []byte, us int64, kind []byte) {
 	}
 	if arrival, tokens := s.rec.add(us, c); arrival {
 		s.sink(us, tokens)
+		if s.most > 0 && len(s.rec.us) > s.most {
+			s.failure = faultf(event.BadProtocol, "the answer does not end: %d pieces of text, many times the tokens asked for", s.most)
+		}
 	}
 	if c.last {
 		s.done, s.doneUS = true, us

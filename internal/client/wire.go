@@ -23,6 +23,7 @@ type wire struct {
 	finished atomic.Bool  // the peer closed its side
 
 	timeout atomic.Int64 // no bytes for this long ends a Read, nanoseconds; 0: never
+	told    atomic.Int64 // latest arrival that told something, nanoseconds from the epoch
 	cutOff  atomic.Bool  // set by cut: no Read waits any more
 	poll    bool         // Read returns a time-out instead of waiting; never set under HTTP/2
 }
@@ -36,7 +37,20 @@ func (w *wire) begin(timeout time.Duration) error {
 	w.timeout.Store(int64(timeout))
 	now := time.Now()
 	w.at.Store(int64(now.Sub(w.clock.epoch)))
+	w.told.Store(w.at.Load())
 	return w.SetDeadline(now.Add(timeout))
+}
+
+// patience is for how many time-outs bytes may come that tell nothing: a header or an error without its end, comments,
+// events without a token. Some servers send such bytes while a request waits for its turn.
+const patience = 10
+
+// progress says that the latest bytes told something.
+func (w *wire) progress() { w.told.Store(w.at.Load()) }
+
+// dripped reports whether bytes came all the time and told nothing for too long.
+func (w *wire) dripped(now time.Time) bool {
+	return now.Sub(w.clock.epoch)-time.Duration(w.told.Load()) >= patience*time.Duration(w.timeout.Load())
 }
 
 // rest lets the connection idle for any time.
@@ -133,6 +147,9 @@ func (w *wire) rearm() bool {
 		return false
 	}
 	now := time.Now()
+	if w.dripped(now) {
+		return false
+	}
 	left := timeout - (now.Sub(w.clock.epoch) - time.Duration(w.at.Load()))
 	if left <= 0 {
 		return false

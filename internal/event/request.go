@@ -37,7 +37,7 @@ const (
 
 	Truncated     Outcome = "truncated"       // closed without a finish reason
 	Reset         Outcome = "reset"           // connection reset, or TLS closed without notify
-	Stalled       Outcome = "stalled"         // no bytes for the time-out
+	Stalled       Outcome = "stalled"         // no bytes for the time-out, or no token for ten of them
 	ErrorInStream Outcome = "error-in-stream" // an error object inside a 200 stream
 	NotAStream    Outcome = "not-a-stream"    // 200 with something other than an event stream
 	BadRequest    Outcome = "bad-request"     // 400, 413, 422 and other 4xx

@@ -78,7 +78,7 @@ func Outcomes() []Term {
 		Term{ID: string(event.Stopped), Name: "stopped", Definition: "Cut by us at the end of the window or of the probe phase; not a failure."},
 		Term{ID: string(event.Truncated), Name: "truncated", Definition: "The stream was closed without a finish reason."},
 		Term{ID: string(event.Reset), Name: "reset", Definition: "The connection was reset, or TLS was closed without notice."},
-		Term{ID: string(event.Stalled), Name: "stalled", Definition: "No bytes came for the whole time-out."},
+		Term{ID: string(event.Stalled), Name: "stalled", Definition: "No bytes came for the whole time-out, or bytes without a token for ten of them."},
 		Term{ID: string(event.ErrorInStream), Name: "error in stream", Definition: "The server sent an error inside a stream that had begun well."},
 		Term{ID: string(event.NotAStream), Name: "not a stream", Definition: "The server answered 200 with something other than an event stream."},
 		Term{ID: string(event.BadRequest), Name: "bad request", Definition: "HTTP 400, 413, 422 or another 4xx."},
