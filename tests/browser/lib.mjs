@@ -37,7 +37,7 @@ export async function showCharts(page) {
   const plots = page.locator('[data-chart]');
   for (let i = 0; i < await plots.count(); i++) {
     await plots.nth(i).scrollIntoViewIfNeeded();
-    await page.waitForFunction((n) => document.querySelectorAll('[data-chart]')[n].hasAttribute('data-drawn'), i, { timeout: 15000 });
+    await page.waitForFunction((n) => document.querySelectorAll('[data-chart]')[n].hasAttribute('data-drawn'), i, { timeout: 60000 });
   }
   return plots.count();
 }
