@@ -148,7 +148,7 @@ type runWriter struct {
 }
 
 // addRuns loads and writes all runs, several at once, and returns their records, newest first. A broken run is an error that names it;
-// with keepGoing it is a warning.
+// with keepGoing it is a warning. Where the site cannot be written, that is the only error: it says nothing about runs.
 func (w *runWriter) addRuns(ctx context.Context, dirs []string, keepGoing bool, stderr io.Writer) ([]record, error) {
 	records, errs := make([]*record, len(dirs)), make([]error, len(dirs))
 	_ = inParallel(len(dirs), func(i int) error {
@@ -159,6 +159,11 @@ func (w *runWriter) addRuns(ctx context.Context, dirs []string, keepGoing bool, 
 	})
 	if err := ctx.Err(); err != nil {
 		return nil, err
+	}
+	for _, err := range errs {
+		if unwritten := new(site.OutputError); errors.As(err, &unwritten) {
+			return nil, unwritten
+		}
 	}
 	var out []record
 	var broken []error

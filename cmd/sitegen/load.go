@@ -130,9 +130,7 @@ func (w *runWriter) read(dir, id string) (record, *summary.Run, error) {
 		if sum, err = summarize(l, space); err != nil {
 			return record{}, nil, err
 		}
-		if err := w.store.keep(key, &sum); err != nil {
-			return record{}, nil, err
-		}
+		w.store.keep(key, &sum)
 	}
 	rec := record{Key: key, Raw: raw, Files: clone(l.Run().Files), Listed: page.Listed{Entry: page.NewEntry(&sum), Compared: compare.Of(&sum)}}
 	return rec, &sum, nil
@@ -162,7 +160,8 @@ func (w *runWriter) again(key, dir string) (*summary.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &sum, w.store.keep(key, &sum)
+	w.store.keep(key, &sum)
+	return &sum, nil
 }
 
 // stamps describes the raw files of a run.

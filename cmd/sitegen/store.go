@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -37,8 +38,9 @@ type store struct {
 
 	known map[string]record // of the last build, by key
 
-	mu   sync.Mutex
-	used map[string]record
+	mu     sync.Mutex
+	used   map[string]record
+	failed error // the first aggregates that could not be kept; save tells it
 }
 
 // record is what a build needs of a run that is not computed again.
@@ -125,16 +127,20 @@ func (s *store) aggregates(key string) (summary.Run, bool) {
 
 func (s *store) file(key string) string { return filepath.Join(s.dir, "runs", key) }
 
-// keep stores what was computed of a run.
-func (s *store) keep(key string, sum *summary.Run) error {
+// keep stores what was computed of a run. That this fails is no fault of the run and costs the next build time only.
+func (s *store) keep(key string, sum *summary.Run) {
 	if s.dir == "" {
-		return nil
+		return
 	}
 	b, err := pack.Marshal(*sum)
-	if err != nil {
-		return err
+	if err == nil {
+		err = s.write(filepath.Join("runs", key), b)
 	}
-	return s.write(filepath.Join("runs", key), b)
+	if err != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.failed = cmp.Or(s.failed, err)
+	}
 }
 
 // use notes that a run is part of this build.
@@ -162,9 +168,10 @@ func (s *store) manifest() string {
 }
 
 // save writes the index and the manifest after a build that went well, and drops the aggregates of runs that are gone.
+// It fails where anything of this build could not be kept.
 func (s *store) save(m site.Manifest) error {
-	if s.dir == "" {
-		return nil
+	if s.dir == "" || s.failed != nil {
+		return s.failed
 	}
 	x := index{Program: s.program}
 	for _, key := range sortedKeys(s.used) {

@@ -229,7 +229,21 @@ func (b *Builder) write(name string, content []byte) error {
 	if err := b.makeDir(path.Dir(name)); err != nil {
 		return err
 	}
-	return os.WriteFile(b.path(name), content, 0o644)
+	return output(os.WriteFile(b.path(name), content, 0o644))
+}
+
+// OutputError says that the site itself could not be written, which is no fault of what it is made of.
+type OutputError struct{ Err error }
+
+func (e *OutputError) Error() string { return "the site cannot be written: " + e.Err.Error() }
+
+func (e *OutputError) Unwrap() error { return e.Err }
+
+func output(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &OutputError{err}
 }
 
 func (b *Builder) copyFile(name, from string) error {
@@ -246,10 +260,10 @@ func (b *Builder) copyFile(name, from string) error {
 	}
 	out, err := os.OpenFile(b.path(name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil {
-		return err
+		return output(err)
 	}
 	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
+	return output(errors.Join(err, out.Close()))
 }
 
 func (b *Builder) listed(path, day string) {

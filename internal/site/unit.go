@@ -125,7 +125,7 @@ func (b *Builder) record(u *Unit) error {
 	for i, f := range u.Files {
 		info, err := os.Lstat(b.path(f.Name))
 		if err != nil {
-			return err
+			return output(err)
 		}
 		u.Files[i].Size, u.Files[i].ModN = info.Size(), info.ModTime().UnixNano()
 	}
@@ -222,7 +222,7 @@ func (b *Builder) makeDir(dir string) error {
 		return err
 	}
 	if err := os.Mkdir(b.path(dir), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
+		return output(err)
 	}
 	b.mu.Lock()
 	b.dirs[dir] = true
