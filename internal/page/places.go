@@ -1,6 +1,7 @@
 package page
 
 import (
+	"path"
 	"strings"
 	"unicode"
 )
@@ -35,14 +36,19 @@ func (p *Places) Of(l Listed) []Link {
 }
 
 // facetFolder is the folder of a value's page, below that of its kind. It depends on the name alone. Names that differ in case and in the
-// punctuation between words share one; where more than that is lost in an address, a digest tells them apart.
+// punctuation between words share one; where more than that is lost in an address, a digest tells them apart. No name can be the folder
+// itself, one above it, or a file that stands there.
 func facetFolder(name string) string {
-	folder := slug(name)
-	if strings.ContainsFunc(name, lostInSlug) {
-		folder += "-" + shortDigest(strings.ToLower(name))
+	plain := slug(name)
+	folder := strings.Trim(plain[:min(len(plain), maxFolder)], "-.")
+	if folder != plain || strings.ContainsFunc(name, lostInSlug) || path.Ext(folder) == ".html" || path.Ext(folder) == ".xml" {
+		folder = strings.TrimPrefix(folder+"-"+shortDigest(strings.ToLower(name)), "-")
 	}
 	return folder + "/"
 }
+
+// maxFolder bounds the bytes of a name in an address: file systems take 255.
+const maxFolder = 120
 
 // lostInSlug tells the characters that mean something and that a slug does not keep.
 func lostInSlug(r rune) bool {

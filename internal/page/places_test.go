@@ -1,6 +1,9 @@
 package page_test
 
 import (
+	"path"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,9 +15,10 @@ import (
 func TestPlacesExist(t *testing.T) {
 	names := page.Names{Models: map[string][]string{"Gemma 4": {"gemma-4-raw"}}}
 	var all []page.Listed
-	for i, name := range []string{"gemma-4-raw", "Gemma 4", "gemma_4", "A+", "A", "模型甲", "模型乙", "<script>", "../..", "", "older", "C#", "c♯"} {
+	for i, name := range []string{"gemma-4-raw", "Gemma 4", "gemma_4", "A+", "A", "模型甲", "模型乙", "<script>", "../..", "", "older", "C#", "c♯",
+		"..", ".", "x/..", "...", "/", "index.html", "feed.xml", "Feed.XML", "v1.", "v1", strings.Repeat("a", 300), strings.Repeat("a", 301), strings.Repeat("a.", 150)} {
 		all = append(all, page.Listed{Entry: page.Entry{
-			ID: "r" + string(rune('a'+i)), Title: "x", State: event.Complete, Started: time.Unix(int64(1000-i), 0).UTC(),
+			ID: "r" + strconv.Itoa(i), Title: "x", State: event.Complete, Started: time.Unix(int64(1000-i), 0).UTC(),
 			Model: name, GPU: name, Device: name, GPUCount: 1, Engine: name, Version: name, Quantization: name,
 		}})
 	}
@@ -33,6 +37,9 @@ func TestPlacesExist(t *testing.T) {
 			t.Errorf("page %q is made twice", p.Path)
 		}
 		have[p.Path] = true
+		if clean := path.Clean(p.Path) + "/"; clean != p.Path || len(path.Base(p.Path)) > 200 || strings.HasSuffix(p.Path, ".xml/") || strings.HasSuffix(p.Path, ".html/") {
+			t.Errorf("page %q is not a folder of its own (%q)", p.Path, clean)
+		}
 	}
 	places := page.NewPlaces(names)
 	of := map[string][]page.Link{}
@@ -54,7 +61,8 @@ func TestPlacesExist(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
 		same bool
-	}{{"gemma-4-raw", "Gemma 4", true}, {"Gemma 4", "gemma_4", true}, {"A+", "A", false}, {"模型甲", "模型乙", false}, {"C#", "c♯", false}} {
+	}{{"gemma-4-raw", "Gemma 4", true}, {"Gemma 4", "gemma_4", true}, {"A+", "A", false}, {"模型甲", "模型乙", false}, {"C#", "c♯", false},
+		{"..", ".", false}, {"feed.xml", "Feed.XML", true}, {"v1.", "v1", false}, {strings.Repeat("a", 300), strings.Repeat("a", 301), false}} {
 		if got := of[c.a][0] == of[c.b][0]; got != c.same {
 			t.Errorf("%q and %q share a page: %v, want %v", c.a, c.b, got, c.same)
 		}
