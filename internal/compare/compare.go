@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -95,47 +94,7 @@ func refusals(a, b *Run) []string {
 	if a.Simulated != b.Simulated {
 		out = append(out, "one of the runs was measured against a simulated engine")
 	}
-	for _, m := range []struct{ key, what string }{
-		{"tool.method", "the version of the method differs: %s and %s"},
-		{"method.prompts", "prompts differ: %s and %s"},
-		{"method.start", "the start of the streams differs: %s and %s"},
-		{"method.output_tokens", "the length of the answers differs: %s and %s tokens"},
-	} {
-		if x, y := a.fact(m.key), b.fact(m.key); x != y {
-			out = append(out, fmt.Sprintf(m.what, known(x), known(y)))
-		}
-	}
-	if x, y := counting(a.Cells), counting(b.Cells); x != "" && y != "" && x != y {
-		out = append(out, fmt.Sprintf("tokens were counted differently: %s and %s", x, y))
-	}
-	return out
-}
-
-func known(s string) string {
-	if s == "" {
-		return "not recorded"
-	}
-	return s
-}
-
-// counting says how a run's decode cells counted tokens: by the server, or as an estimate. "" when no cell tells.
-func counting(cells []Cell) string {
-	server, estimate := 0, 0
-	for i := range cells {
-		switch cells[i].Tokens {
-		case event.UsagePerChunk, event.UsageFinal:
-			server++
-		case event.ByChunks:
-			estimate++
-		}
-	}
-	switch {
-	case estimate > 0:
-		return "one a chunk, an estimate"
-	case server > 0:
-		return "by the server"
-	}
-	return ""
+	return append(out, a.Method.against(b.Method)...)
 }
 
 type place struct {

@@ -16,8 +16,7 @@ import (
 func one(rate float64, i *summary.Interval) compare.Run {
 	run := compare.Of(&summary.Run{Facts: event.Run{ID: "x", Tool: event.Tool{Method: 1},
 		Method: event.Method{Prompts: event.PerStream, Start: event.Staggered, OutputTokens: 4096}}})
-	run.Cells = []compare.Cell{{Phase: event.Decode, Context: 8192, Label: "8K", Concurrency: 4, Status: event.Valid, TokS: &rate, Interval: i,
-		Tokens: event.UsagePerChunk}}
+	run.Cells = []compare.Cell{{Phase: event.Decode, Context: 8192, Label: "8K", Concurrency: 4, Status: event.Valid, TokS: &rate, Interval: i}}
 	return run
 }
 

@@ -19,7 +19,7 @@ type Run struct {
 	Title     string
 	Started   time.Time
 	Simulated bool
-	Method    int    // version of the measuring method
+	Method    Method
 	Facts     []Fact // sorted by key
 	Cells     []Cell // prefill, then decode, in the order of the plan
 }
@@ -40,14 +40,13 @@ type Cell struct {
 	TTFTMS      *float64
 	TTFTKind    summary.TTFTKind
 	BetweenMS   *float64
-	Tokens      event.TokenSource
 }
 
 // Of takes from a summary what a comparison needs.
 func Of(s *summary.Run) Run {
 	r := &s.Facts
 	out := Run{
-		ID: kept(r.ID), Title: kept(s.Title), Started: r.Started.UTC(), Simulated: r.Simulated(), Method: r.Tool.Method, Facts: facts(r),
+		ID: kept(r.ID), Title: kept(s.Title), Started: r.Started.UTC(), Simulated: r.Simulated(), Method: methodOf(s), Facts: facts(r),
 		Cells: make([]Cell, 0, len(s.Prefill)+len(s.Decode)),
 	}
 	for _, cells := range [][]summary.Cell{s.Prefill, s.Decode} {
@@ -56,7 +55,7 @@ func Of(s *summary.Run) Run {
 			out.Cells = append(out.Cells, Cell{
 				Phase: kept(c.Phase), Context: c.Context, Label: kept(c.Label), Concurrency: c.Concurrency, Status: kept(c.Status), TokS: number(c.TokS),
 				Interval: interval(c.TokSInterval), PerRequest: number(c.PerRequestTokS), TTFTMS: number(c.TTFTMS), TTFTKind: kept(c.TTFTKind),
-				BetweenMS: number(c.BetweenTokensMS), Tokens: kept(c.TokenSource),
+				BetweenMS: number(c.BetweenTokensMS),
 			})
 		}
 	}

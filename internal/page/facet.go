@@ -40,6 +40,7 @@ type Facet struct {
 // Group is the runs of one configuration.
 type Group struct {
 	Model, GPU, Engine, Quantization string
+	Method                           string // what of the method tells it from other groups of the page, "" when all share one
 	Simulated                        bool
 	Runs                             Value // how many
 	Best, Median, BestOne, MedianOne Value // of the runs' peaks, and of their one request at the smallest context
@@ -268,17 +269,19 @@ func groups(runs []*Listed, n *namer, root string) []Group {
 		}
 	}
 	slices.SortStableFunc(order, func(a, b string) int { return cmp.Or(cmp.Compare(best[b], best[a]), strings.Compare(a, b)) })
+	method := methodNames(runs)
 	for _, key := range order {
-		out = append(out, newGroup(by[key], root))
+		out = append(out, newGroup(by[key], method(by[key][0]), root))
 	}
 	return out
 }
 
-func newGroup(runs []*Listed, root string) Group {
+// newGroup rates the runs of one configuration, newest first.
+func newGroup(runs []*Listed, method, root string) Group {
 	e := &runs[0].Entry
 	g := Group{
 		Model: or(e.Model, "not recorded"), GPU: or(e.GPU, "not recorded"), Engine: or(e.Engine, "not recorded"),
-		Quantization: or(e.Quantization, unit.Dash), Simulated: e.Simulated,
+		Quantization: or(e.Quantization, unit.Dash), Method: method, Simulated: e.Simulated,
 		Runs: count(float64(len(runs))), Newest: newDate(e.Started), Href: root + RunPath(e.ID),
 	}
 	var peaks, ones []float64
@@ -330,8 +333,10 @@ func frontiers(runs []*Listed, n *namer) (Figure, bool, error) {
 	}
 	slices.SortStableFunc(newest, func(a, b *Listed) int { return cmp.Compare(*b.Entry.Peak, *a.Entry.Peak) })
 	left := max(0, len(newest)-maxFrontiers)
-	for _, l := range newest[:len(newest)-left] {
-		line := chart.Series{Name: lineName(l), Marks: true}
+	newest = newest[:len(newest)-left]
+	method := methodNames(newest)
+	for _, l := range newest {
+		line := chart.Series{Name: lineName(l, method(l)), Marks: true}
 		for _, cell := range cellsAt(&l.Compared, context) {
 			line.Points = append(line.Points, chart.Point{X: *cell.PerRequest, Y: *cell.TokS, Name: strconv.Itoa(cell.Concurrency)})
 			n := cell.Concurrency
@@ -358,8 +363,8 @@ func frontiers(runs []*Listed, n *namer) (Figure, bool, error) {
 	return f, true, err
 }
 
-// lineName tells configurations apart in a legend.
-func lineName(l *Listed) string {
+// lineName tells configurations apart in a legend; what of the method differs among them is never cut off.
+func lineName(l *Listed, method string) string {
 	e := &l.Entry
 	var parts []string
 	for _, s := range []string{e.Model, e.GPU, strings.TrimSpace(e.Engine + " " + e.Version), e.Quantization} {
@@ -367,7 +372,15 @@ func lineName(l *Listed) string {
 			parts = append(parts, s)
 		}
 	}
-	return clip(strings.Join(parts, ", "), 90)
+	return strings.TrimPrefix(joined(clip(strings.Join(parts, ", "), 90), method), ", ")
+}
+
+// joined puts a comma before what follows, where something does.
+func joined(name, method string) string {
+	if method == "" {
+		return name
+	}
+	return name + ", " + method
 }
 
 // commonContext is the decode context that most runs have measured, the smallest of those; 0 when none has.

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -117,10 +118,12 @@ func NewOlder(entries []Entry, s Site) []Older {
 	return out
 }
 
-// configuration is what must be equal for two runs to be of one configuration: everything but the engine's version and the day.
+// configuration is what must be equal for two runs to be of one configuration: everything but the engine's version and the day. The
+// method is part of it: what must not be divided by each other must not be best, median or trend of one another.
 func configuration(l *Listed, n *namer) string {
-	e := &l.Entry
-	return strings.Join([]string{n.model(e), n.gpu(e), strconv.Itoa(e.GPUCount), n.engine(e), n.quantization(e), fmt.Sprint(e.Simulated)}, "\x00")
+	e, m := &l.Entry, &l.Compared.Method
+	return strings.Join([]string{n.model(e), n.gpu(e), strconv.Itoa(e.GPUCount), n.engine(e), n.quantization(e), fmt.Sprint(e.Simulated),
+		m.Version, m.Prompts, m.Start, m.OutputTokens, string(cmp.Or(m.Counting, compare.ByServer))}, "\x00")
 }
 
 // namer gives entries their canonical names.

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -9,7 +8,6 @@ import (
 	"strings"
 
 	"speedmatrix/internal/chart"
-	"speedmatrix/internal/compare"
 	"speedmatrix/internal/stat"
 	"speedmatrix/internal/unit"
 )
@@ -31,15 +29,15 @@ type TrendLine struct {
 	Points    []TrendPoint
 }
 
-// TrendPoint is the runs of one version, in the order of their first day.
+// TrendPoint is the runs of one version between two changes, in the order of their first day.
 type TrendPoint struct {
-	Version string
+	Version string // with the first day, where the version was measured before and has changed since
 	From    Date
 	Runs    Value
 	Median  Value
 	Low     Value // of the band of noise
 	High    Value
-	Change  string // against the version before: "faster, 1.12x", "no difference seen", …
+	Change  string // against the point before: "faster, 1.12x", "no difference seen", …
 	Class   string
 	Href    string // the newest run
 }
@@ -99,7 +97,8 @@ func trendName(e *Entry) string {
 func newTrend(v facetValue, n *namer, s Site) (Trend, error) {
 	t := Trend{
 		Frame: s.frame("trend", v.path, "Trend: "+v.name, v.name+" over engine versions and dates."), Heading: v.name,
-		Lead: "A change is marked only beyond the noise: beyond 10 %, or, where both versions have runs of three or more repeats, beyond their interval.",
+		Lead: "One point a version, and a new one from the day on which its speed changed. A change is marked only beyond the noise: beyond 10 %, or, where both " +
+			"sides have runs of three or more repeats, beyond their interval; and never where the middle run of one side lies among the runs of the other.",
 	}
 	t.Groups = groups(v.runs, n, t.Root)
 	by := map[string][]*Listed{}
@@ -112,11 +111,14 @@ func newTrend(v facetValue, n *namer, s Site) (Trend, error) {
 		by[key] = append(by[key], l)
 	}
 	slices.Sort(order)
+	method := methodNames(v.runs)
 	for _, key := range order {
 		runs := by[key]
 		context := commonContext(runs)
+		e := &runs[0].Entry
+		name := clip(or(e.Engine, "engine not recorded"), 80) + ", " + joined(or(e.Quantization, "quantization not recorded"), method(runs[0]))
 		for _, concurrency := range ends(runs, context) {
-			line, ok, err := newTrendLine(runs, context, concurrency, len(t.Lines), t.Root)
+			line, ok, err := newTrendLine(runs, context, concurrency, len(t.Lines), name, t.Root)
 			if err != nil {
 				return t, err
 			}
@@ -149,58 +151,46 @@ func ends(runs []*Listed, context int) []int {
 	return []int{common[0], common[len(common)-1]}
 }
 
-// trendRun is one run in a trend.
-type trendRun struct {
-	run  *Listed
-	cell *compare.Cell
-}
-
-// newTrendLine follows one cell; it needs two versions or two days.
-func newTrendLine(runs []*Listed, context, concurrency, number int, root string) (TrendLine, bool, error) {
-	var order []string
-	by := map[string][]trendRun{}
+// newTrendLine follows one cell; it needs two runs.
+func newTrendLine(runs []*Listed, context, concurrency, number int, name, root string) (TrendLine, bool, error) {
+	var measured []trendRun
 	for i := len(runs) - 1; i >= 0; i-- { // oldest first
-		l := runs[i]
-		if !counts(&l.Entry) {
+		if !counts(&runs[i].Entry) {
 			continue
 		}
-		for _, c := range cellsAt(&l.Compared, context) {
-			if c.Concurrency != concurrency {
-				continue
+		for _, c := range cellsAt(&runs[i].Compared, context) {
+			if c.Concurrency == concurrency {
+				measured = append(measured, trendRun{runs[i], c})
 			}
-			version := or(l.Entry.Version, "version not recorded")
-			if by[version] == nil {
-				order = append(order, version)
-			}
-			by[version] = append(by[version], trendRun{l, c})
 		}
 	}
-	if len(order) == 0 || len(order) == 1 && len(by[order[0]]) < 2 {
+	if len(measured) < 2 {
 		return TrendLine{}, false, nil
 	}
-	e := &runs[0].Entry
 	cell := unit.Size(context) + " × " + strconv.Itoa(concurrency)
 	line := TrendLine{
-		ID: "line-" + strconv.Itoa(number+1), Title: clip(or(e.Engine, "engine not recorded"), 80) + ", " + or(e.Quantization, "quantization not recorded") + ": " + cell,
-		Lead: "Total tok/s at " + unit.Size(context) + " context with " + plural(concurrency, "simultaneous request") + "; the median of each version's runs.",
+		ID: "line-" + strconv.Itoa(number+1), Title: name + ": " + cell,
+		Lead: "Total tok/s at " + unit.Size(context) + " context with " + plural(concurrency, "simultaneous request") + "; the median of each point's runs.",
 	}
-	for i, version := range order {
-		p := newTrendPoint(version, by[version], root)
+	all := segments(measured)
+	for i, s := range all {
+		p := newTrendPoint(s, root)
 		if i > 0 {
-			p.mark(by[order[i-1]], by[version])
+			p.mark(all[i-1].runs, s.runs)
 		}
 		line.Points = append(line.Points, p)
 	}
-	figure, err := trendFigure(line, order, by)
+	figure, err := trendFigure(line, all)
 	line.Figure = figure
 	return line, true, err
 }
 
-func newTrendPoint(version string, runs []trendRun, root string) TrendPoint {
+func newTrendPoint(s segment, root string) TrendPoint {
+	runs := s.runs
 	newest := &runs[len(runs)-1].run.Entry
 	m, low, high := noise(runs)
 	return TrendPoint{
-		Version: version, From: newDate(runs[0].run.Entry.Started), Runs: count(float64(len(runs))), Median: value(&m, unit.Rate),
+		Version: s.label, From: newDate(runs[0].run.Entry.Started), Runs: count(float64(len(runs))), Median: value(&m, unit.Rate),
 		Low: value(&low, unit.Rate), High: value(&high, unit.Rate), Href: root + RunPath(newest.ID),
 	}
 }
@@ -221,62 +211,48 @@ func noise(runs []trendRun) (median, low, high float64) {
 	return median, low, high
 }
 
-// mark says whether a version differs from the one before, by the rule of comparisons applied to the run in the middle of each.
+// mark says whether the runs of a point differ from those of the one before.
 func (p *TrendPoint) mark(before, now []trendRun) {
-	a, b := middle(before), middle(now)
-	r := compare.Runs(withCell(a), withCell(b))
-	pair := r.Cells[0]
-	p.Change, p.Class = string(pair.Verdict), verdictClasses[pair.Verdict]
+	c := changeOf(ranked(nil).with(before), ranked(nil).with(now))
+	p.Change, p.Class = string(c.verdict), verdictClasses[c.verdict]
 	switch {
-	case len(r.Refusals) > 0:
-		p.Change += ": " + r.Refusals[0]
-	case pair.Verdict == compare.Faster || pair.Verdict == compare.Slower:
-		p.Change += ", " + unit.Ratio(pair.Ratio)
+	case c.refusal != "":
+		p.Change += ": " + c.refusal
+	case c.seen():
+		p.Change += ", " + unit.Ratio(c.ratio)
 	}
 }
 
-// middle is the run whose rate is the lower median.
-func middle(runs []trendRun) trendRun {
-	sorted := slices.Clone(runs)
-	slices.SortStableFunc(sorted, func(a, b trendRun) int { return cmp.Compare(*a.cell.TokS, *b.cell.TokS) })
-	return sorted[(len(sorted)-1)/2]
-}
-
-// withCell is a run of one cell only.
-func withCell(r trendRun) compare.Run {
-	run := r.run.Compared
-	run.Cells = []compare.Cell{*r.cell}
-	return run
-}
-
-// trendFigure draws the median of each version between the ends of its band. The axis starts at 0, and the band is never thinner than a
+// trendFigure draws the median of each point's runs between the ends of its band. The axis starts at 0, and the band is never thinner than a
 // twentieth of it, so that noise does not look like a cliff.
-func trendFigure(line TrendLine, order []string, by map[string][]trendRun) (Figure, error) {
+func trendFigure(line TrendLine, all []segment) (Figure, error) {
 	zero, top := 0.0, 0.0
-	for _, version := range order {
-		_, _, high := noise(by[version])
+	var labels []string
+	for _, s := range all {
+		_, _, high := noise(s.runs)
 		top = max(top, high)
+		labels = append(labels, s.label)
 	}
 	top *= 1.1
 	c := chart.Figure{
-		ID: line.ID, Legend: true, X: chart.Axis{Name: "engine version, oldest first", Categories: order},
+		ID: line.ID, Legend: true, X: chart.Axis{Name: "engine version, oldest first", Categories: labels},
 		Y: chart.Axis{Name: "total, tok/s (more is better)", Min: &zero},
 	}
 	var medians, lows, highs []chart.Point
 	t := DataTable{Caption: line.Title + ", tok/s by engine version", Head: []string{"Version", "Median", "Band from", "Band to"}}
-	for i, version := range order {
-		m, low, high := noise(by[version])
+	for i, s := range all {
+		m, low, high := noise(s.runs)
 		half := top * band / 2
 		low, high = math.Max(0, math.Min(low, m-half)), math.Max(high, m+half)
 		x := float64(i)
 		medians = append(medians, chart.Point{X: x, Y: m})
 		lows, highs = append(lows, chart.Point{X: x, Y: low}), append(highs, chart.Point{X: x, Y: high})
-		t.Rows = append(t.Rows, []Value{{Text: version}, value(&m, unit.Rate), value(&low, unit.Rate), value(&high, unit.Rate)})
+		t.Rows = append(t.Rows, []Value{{Text: s.label}, value(&m, unit.Rate), value(&low, unit.Rate), value(&high, unit.Rate)})
 	}
 	c.Series = []chart.Series{{Name: "median", Points: medians, Marks: true}, {Name: "band, upper end", Points: highs}, {Name: "band, lower end", Points: lows}}
 	f := Figure{
-		ID: c.ID, Title: "Did a version change it?", Table: t,
-		Lead: fmt.Sprintf("The band covers the runs of a version and their intervals, and is drawn no thinner than %d %% of the axis: what lies within it is noise.",
+		ID: c.ID, Title: "Did a version or a day change it?", Table: t,
+		Lead: fmt.Sprintf("The band covers the runs of a point and their intervals, and is drawn no thinner than %d %% of the axis: what lies within it is noise.",
 			int(band*100)),
 		Label: "Line chart of " + line.Title + " by engine version, with a band of noise",
 	}
