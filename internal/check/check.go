@@ -5,7 +5,7 @@
 //  1. layout: the folder's name, its files, their sizes (layout.go);
 //  2. format and digests: what package eventlog refuses (check.go);
 //  3. text: secrets, home folders, private addresses and host names, found by package redact (text.go);
-//  4. time: nothing in the future, instants in order, requests within their pass (instants.go);
+//  4. time and place: nothing in the future, instants in order, requests within their pass and streams, none twice (instants.go);
 //  5. counts: tokens against usage and against what was asked, rates within physical bounds (counts.go).
 //
 // Duplicates and Changes look at a set of runs. A problem is a value with a way to mend it, never an error; the package
@@ -85,6 +85,7 @@ func Run(path string, opt Options) []Problem {
 	for i := range reqs {
 		r.request(i, &reqs[i], &run, passes)
 	}
+	r.twice(reqs)
 	r.totals(&run, reqs)
 	return r.done()
 }

@@ -48,6 +48,9 @@ func good() *fixture {
 			warm := request(s, p.WindowStartUS-5_000_000*int64(i))
 			warm.Stage = event.Warmup
 			f.reqs[s] = []event.Request{warm, request(s, p.WindowStartUS+1000), request(s, p.WindowStartUS+500_000)}
+			for j := range f.reqs[s] {
+				f.reqs[s][j].Ordinal = int32(j)
+			}
 		}
 	}
 	return f
@@ -105,6 +108,19 @@ func TestGoodRunHasNoProblem(t *testing.T) {
 	}
 }
 
+// A scout whose prompt did not do is asked again under the same number.
+func TestScoutsAskedAgain(t *testing.T) {
+	f, s := good(), eventlog.Step{Cell: 1}
+	for i := range int64(2) {
+		scout := request(s, 1+i)
+		scout.Stage = event.Scout
+		f.reqs[s] = append(f.reqs[s], scout)
+	}
+	if got := check.Run(f.write(t, t.TempDir()), now); len(got) != 0 {
+		t.Errorf("problems of a good run: %v", got)
+	}
+}
+
 // wants fails unless one problem has the file, the text and the severity, and none is of several lines.
 func wants(t *testing.T, got []check.Problem, file, what string, severity check.Severity) {
 	t.Helper()
@@ -140,6 +156,17 @@ func TestRulesOnTheRun(t *testing.T) {
 			*f.reqs[decode][1].EndUS = 4e9
 		},
 			"requests.parquet", "goes on until"},
+
+		{"a window into the future", func(f *fixture) { f.run.Cells[1].Passes[1].WindowEndUS = 4e9 }, "run.toml", "has a window until 2026-12-01T11:21:40Z"},
+
+		{"a row twice", func(f *fixture) { f.reqs[decode] = append(f.reqs[decode], f.reqs[decode][1]) }, "requests.parquet", "rows 4 and 6 are both request 1 of stream 0 of cell 1, repeat 0"},
+		{"two requests of one number", func(f *fixture) { f.reqs[decode][2].Ordinal = 1 }, "requests.parquet", "rows 4 and 5 are both request 1"},
+		{"a scout twice", func(f *fixture) {
+			scout := request(decode, 1)
+			scout.Stage = event.Scout
+			f.reqs[decode] = append(f.reqs[decode], scout, scout)
+		}, "requests.parquet", "are both request 0"},
+		{"a stream too many", func(f *fixture) { f.reqs[decode][1].Stream = 1 }, "requests.parquet", "row 4 is of stream 1, counted from 0; cell 1 has 1"},
 
 		{"window ends before it starts", func(f *fixture) { f.run.Cells[1].Passes[0].WindowEndUS = 9_000_000 }, "run.toml", "does not end after it starts"},
 		{"empty window", func(f *fixture) { f.run.Cells[1].Passes[0].WindowEndUS = 10_000_000 }, "run.toml", "does not end after it starts"},
@@ -286,9 +313,9 @@ func TestNoRunAtAll(t *testing.T) {
 func TestManyOfAKindAreCounted(t *testing.T) {
 	f := good()
 	s := eventlog.Step{Cell: 1}
-	for range 100 {
+	for i := range int32(100) {
 		q := request(s, 11_000_000)
-		q.AskedTokens = 1
+		q.AskedTokens, q.Ordinal = 1, 3+i
 		f.reqs[s] = append(f.reqs[s], q)
 	}
 	got := check.Run(f.write(t, t.TempDir()), now)

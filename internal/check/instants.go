@@ -2,6 +2,7 @@ package check
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -26,12 +27,29 @@ func (r *report) future(run *event.Run, reqs []event.Request, samples []event.Sa
 	for i := range samples {
 		last = max(last, samples[i].AtUS)
 	}
+	window := int64(0)
+	for _, c := range run.Cells {
+		for _, p := range c.Passes {
+			window = max(window, p.WindowEndUS)
+		}
+	}
 	const mend = "set the clock of the machine that measures, and measure again"
 	if run.Started.After(now) {
 		r.refuse(runFile, "future", mend, "started %s, in the future", run.Started.Format(time.RFC3339))
-	} else if end := run.Started.Add(time.Duration(last) * time.Microsecond); end.After(now) {
-		r.refuse(requestsFile, "future", mend, "goes on until %s, in the future", end.Format(time.RFC3339))
+		return
 	}
+	until := int64(now.Sub(run.Started) / time.Microsecond)
+	if last > until {
+		r.refuse(requestsFile, "future", mend, "goes on until %s, in the future", after(run.Started, last))
+	}
+	if window > until {
+		r.refuse(runFile, "future", mend, "has a window until %s, in the future", after(run.Started, window))
+	}
+}
+
+// after is an instant in words; what lies further away than a duration can say is cut to the longest one.
+func after(started time.Time, us int64) string {
+	return started.Add(time.Duration(min(us, math.MaxInt64/1000)) * time.Microsecond).Format(time.RFC3339)
 }
 
 // lastUS is a request's latest instant, from its start.
@@ -83,6 +101,9 @@ func (r *report) request(row int, q *event.Request, run *event.Run, passes passO
 		r.counts(row, q)
 	}
 	cell := &run.Cells[q.Cell]
+	if int(q.Stream) >= cell.Concurrency {
+		r.refuse(requestsFile, "place", mendInstants, "row %d is of stream %d, counted from 0; cell %d has %d", row, q.Stream, q.Cell, cell.Concurrency)
+	}
 	p, ok := passes[eventlog.Step{Cell: int(q.Cell), Repeat: int(q.Repeat)}]
 	switch {
 	case cell.Status == event.OverCapacity || cell.Status == event.OverLength || cell.Status == event.Skipped:
@@ -91,6 +112,33 @@ func (r *report) request(row int, q *event.Request, run *event.Run, passes passO
 		r.refuse(requestsFile, "place", mendInstants, "row %d belongs to cell %d, repeat %d, which run.toml does not have", row, q.Cell, q.Repeat)
 	case ok && !withinPass(q, p):
 		r.refuse(requestsFile, "instants", mendInstants, "row %d starts at %d us, outside the %q of the window (%d, %d]", row, q.StartUS, q.Stage, p.WindowStartUS, p.WindowEndUS)
+	}
+}
+
+// place is what no two requests of a run share. A scout is asked again where the first did not do, under the same number: its start tells it apart.
+type place struct {
+	cell, repeat, stream, ordinal int32
+	scoutUS                       int64
+}
+
+func placeOf(q *event.Request) place {
+	p := place{q.Cell, q.Repeat, q.Stream, q.Ordinal, -1}
+	if q.Stage == event.Scout {
+		p.scoutUS = q.StartUS
+	}
+	return p
+}
+
+// twice refuses rows that stand for one request: they would be counted twice.
+func (r *report) twice(reqs []event.Request) {
+	first := make(map[place]int, len(reqs))
+	for i := range reqs {
+		p := placeOf(&reqs[i])
+		if j, ok := first[p]; ok {
+			r.refuse(requestsFile, "place", mendInstants, "rows %d and %d are both request %d of stream %d of cell %d, repeat %d", j, i, p.ordinal, p.stream, p.cell, p.repeat)
+			continue
+		}
+		first[p] = i
 	}
 }
 

@@ -106,6 +106,23 @@ func TestRefusals(t *testing.T) {
 	check(nil, func(c *summary.Cell) { c.TokenSource = event.ByChunks }, "counted differently")
 }
 
+// How a prefill row's answers of a few tokens were counted is no difference of method: its rate is of prompt tokens. A run whose decode
+// cells tell nothing contradicts none.
+func TestCountingIsOfDecode(t *testing.T) {
+	a, prefill, silent := seedtest.Synthetic(), seedtest.Synthetic(), seedtest.Synthetic()
+	for i := range prefill.Prefill {
+		prefill.Prefill[i].TokenSource = event.ByChunks
+	}
+	for i := range silent.Decode {
+		silent.Decode[i].TokenSource = ""
+	}
+	for name, other := range map[string]summary.Run{"prefill": prefill, "silent": silent} {
+		if r := compare.Runs(compare.Of(&a), compare.Of(&other)); len(r.Refusals) > 0 {
+			t.Errorf("%s: refusals %q", name, r.Refusals)
+		}
+	}
+}
+
 func TestSeedAgainstItself(t *testing.T) {
 	a, b := seedtest.Synthetic(), seedtest.Synthetic()
 	b.Facts.ID, b.Facts.Engine["version"] = "b", "0.6.0"
