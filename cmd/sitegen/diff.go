@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"text/tabwriter"
 
@@ -137,13 +138,16 @@ func writeMarkdown(w io.Writer, r compare.Result) error {
 	return err
 }
 
-// cellText makes contributed text safe in a Markdown table: nothing in it is markup, a mention or a link.
+// cellText makes contributed text safe in a Markdown table: nothing in it is markup, a mention, a reference or a link. Entities keep
+// Markdown from reading a character; where the forge reads the rendered text again (mentions, references, addresses), only a zero-width
+// space parts what it looks for.
 func cellText(s string) string {
-	s = page.Clean(s)
+	s = parted.ReplaceAllString(page.Clean(s), "$0\u200b")
+	s = strings.ReplaceAll(s, "://", ":\u200b//")
 	var b strings.Builder
 	for _, r := range s {
 		switch {
-		case strings.ContainsRune("\\`*_{}[]()#+!|<>~@&:", r):
+		case strings.ContainsRune("\\`*_{}[]()#+!|<>~@&:$", r):
 			fmt.Fprintf(&b, "&#%d;", r)
 		default:
 			b.WriteRune(r)
@@ -151,3 +155,6 @@ func cellText(s string) string {
 	}
 	return b.String()
 }
+
+// parted finds the beginnings of what a forge makes a link of: @name and mail addresses, #1, GH-1, www.example.org.
+var parted = regexp.MustCompile(`(?i)[@#]|\bgh-|www`)
