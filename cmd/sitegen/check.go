@@ -37,11 +37,15 @@ func checkCommand(ctx context.Context, args []string, stdout, stderr io.Writer) 
 			return usageError("--now %q: want a time such as 2026-12-01T10:15:00Z", *now)
 		}
 	}
-	runs, err := expand(set.Args(), stderr)
+	runs, folders, err := expand(set.Args(), stderr)
 	if err != nil {
 		return err
 	}
-	problems := check.Duplicates(withSiblings(runs))
+	var problems []check.Problem
+	for _, dir := range folders {
+		problems = append(problems, checkFolder(dir)...)
+	}
+	problems = append(problems, check.Duplicates(withSiblings(runs))...)
 	for _, dir := range runs {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -58,14 +62,13 @@ func checkCommand(ctx context.Context, args []string, stdout, stderr io.Writer) 
 	return tell(stdout, problems, len(runs))
 }
 
-// expand turns folders of runs into their runs. A path that is neither a run nor holds any is checked as it is: the check says what
+// expand turns folders of runs into their runs, and returns those folders too. A path that is neither a run nor holds any is checked as it is: the check says what
 // is wrong with it.
-func expand(paths []string, stderr io.Writer) ([]string, error) {
-	var out []string
+func expand(paths []string, stderr io.Writer) (out, folders []string, err error) {
 	for _, p := range paths {
 		info, err := os.Stat(p)
 		if err != nil {
-			return nil, fmt.Errorf("%q does not exist: name a run or a folder of runs", p)
+			return nil, nil, fmt.Errorf("%q does not exist: name a run or a folder of runs", p)
 		}
 		if _, err := os.Lstat(filepath.Join(p, runFile)); err == nil || !info.IsDir() {
 			out = append(out, filepath.Clean(p))
@@ -73,15 +76,17 @@ func expand(paths []string, stderr io.Writer) ([]string, error) {
 		}
 		runs, partial, err := scan(p)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
+		folders = append(folders, filepath.Clean(p))
 		for _, dir := range partial {
 			fmt.Fprintf(stderr, "sitegen: %s is not complete and is not checked\n", dir)
 		}
 		out = append(out, runs...)
 	}
 	slices.Sort(out)
-	return slices.Compact(out), nil
+	slices.Sort(folders)
+	return slices.Compact(out), slices.Compact(folders), nil
 }
 
 // withSiblings adds the runs beside those given, so that a new run is compared with all that are there.

@@ -31,7 +31,7 @@ func TestMarkdownHasNoMarkup(t *testing.T) {
 		"two\nlines":     "two lines",
 		"http://a":       "http&#58;\u200b//a",
 		"@a #1 high-end": "&#64;\u200ba &#35;\u200b1 high-end",
-		"~/x\u202eabc": "&#126;/x&#92;u202eabc",
+		"~/x\u202eabc":   "&#126;/x&#92;u202eabc",
 	} {
 		if got := cellText(in); got != want {
 			t.Errorf("cellText(%q) = %q, want %q", in, got, want)

@@ -2,17 +2,11 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/BurntSushi/toml"
 
 	"speedmatrix/internal/page"
 	"speedmatrix/internal/site"
@@ -34,77 +28,6 @@ func inParallel(n int, do func(i int) error) error {
 	}
 	wg.Wait()
 	return errors.Join(errs...)
-}
-
-// extras is what a results folder may hold beside runs.
-type extras struct {
-	names  page.Names
-	errata map[string]page.Erratum // by the run's id
-}
-
-const (
-	namesFile    = "names.toml"
-	errataFolder = "errata"
-	maxExtra     = 1 << 20 // bytes of one such file
-)
-
-// readExtras reads names.toml and errata/<run-id>.toml.
-func readExtras(results string) (extras, error) {
-	x := extras{errata: map[string]page.Erratum{}}
-	switch found, err := readTOML(filepath.Join(results, namesFile), &x.names); {
-	case err != nil:
-		return x, err
-	case found:
-		if err := x.names.Validate(); err != nil {
-			return x, fmt.Errorf("%s: %w", filepath.Join(results, namesFile), err)
-		}
-	}
-	entries, err := os.ReadDir(filepath.Join(results, errataFolder))
-	if errors.Is(err, fs.ErrNotExist) {
-		return x, nil
-	}
-	errs := []error{err}
-	for _, e := range entries {
-		path := filepath.Join(results, errataFolder, e.Name())
-		id, isTOML := strings.CutSuffix(e.Name(), ".toml")
-		if strings.HasPrefix(e.Name(), ".") || !isTOML {
-			continue
-		}
-		var erratum page.Erratum
-		if _, err := readTOML(path, &erratum); err != nil {
-			errs = append(errs, err)
-		} else if err := erratum.Validate(); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", path, err))
-		}
-		x.errata[id] = erratum
-	}
-	return x, errors.Join(errs...)
-}
-
-// readTOML decodes a small regular file; keys that v does not have are an error.
-func readTOML(path string, v any) (found bool, err error) {
-	info, err := os.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxExtra {
-		return false, fmt.Errorf("%s: want a regular file of at most %d bytes", path, maxExtra)
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return false, err
-	}
-	meta, err := toml.Decode(string(b), v)
-	if err != nil {
-		return false, fmt.Errorf("%s: %s", path, strings.ReplaceAll(err.Error(), "\n", " "))
-	}
-	if extra := meta.Undecoded(); len(extra) > 0 {
-		return false, fmt.Errorf("%s: key %q is not known", path, extra[0].String())
-	}
-	return true, nil
 }
 
 // addMany writes the pages about several runs: lists, facets, comparisons, trends, feeds, and the texts of the site's owner. Runs are newest first.

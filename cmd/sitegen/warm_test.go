@@ -108,8 +108,10 @@ func TestWarmEqualsCold(t *testing.T) {
 		{"remove", func(i int) {
 			if len(runs) > 2 {
 				n := random.IntN(len(runs))
-				if err := os.RemoveAll(runs[n]); err != nil {
-					t.Fatal(err)
+				for _, path := range []string{runs[n], filepath.Join(c.results, "errata", filepath.Base(runs[n])+".toml")} {
+					if err := os.RemoveAll(path); err != nil {
+						t.Fatal(err)
+					}
 				}
 				runs = slices.Delete(runs, n, n+1)
 			}

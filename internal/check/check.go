@@ -8,7 +8,7 @@
 //  4. time and place: nothing in the future, instants in order, requests within their pass and streams, none twice (instants.go);
 //  5. counts: tokens against usage and against what was asked, rates within physical bounds (counts.go).
 //
-// Duplicates and Changes look at a set of runs. A problem is a value with a way to mend it, never an error; the package
+// Duplicates, Folder and Changes look at a set of runs (set.go, folder.go). A problem is a value with a way to mend it, never an error; the package
 // repeats nothing secret, changes no file and reads no clock: "now" is an option.
 package check
 
@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode"
 
 	"speedmatrix/internal/event"
 	"speedmatrix/internal/eventlog"
@@ -97,7 +98,7 @@ type report struct {
 	dir      string
 	problems []Problem
 	seen     map[[2]string]int // by file and rule
-	mends    map[[2]string]string
+	first    map[[2]string]Problem
 	order    [][2]string
 }
 
@@ -105,14 +106,15 @@ type report struct {
 func (r *report) add(s Severity, file, rule, mend, format string, args ...any) {
 	key := [2]string{file, rule}
 	if r.seen == nil {
-		r.seen, r.mends = map[[2]string]int{}, map[[2]string]string{}
+		r.seen, r.first = map[[2]string]int{}, map[[2]string]Problem{}
 	}
+	p := Problem{oneLine(r.path(file)), oneLine(fmt.Sprintf(format, args...)), mend, s}
 	if r.seen[key]++; r.seen[key] == 1 {
 		r.order = append(r.order, key)
-		r.mends[key] = mend
+		r.first[key] = p
 	}
 	if r.seen[key] <= manyOfAKind {
-		r.problems = append(r.problems, Problem{r.path(file), oneLine(fmt.Sprintf(format, args...)), mend, s})
+		r.problems = append(r.problems, p)
 	}
 }
 
@@ -145,7 +147,9 @@ func (r *report) path(file string) string { return filepath.Join(r.dir, file) }
 func (r *report) done() []Problem {
 	for _, key := range r.order {
 		if n := r.seen[key] - manyOfAKind; n > 0 {
-			r.problems = append(r.problems, Problem{r.path(key[0]), fmt.Sprintf("%d more like this: %s", n, key[1]), r.mends[key], Refuse})
+			p := r.first[key]
+			p.What = fmt.Sprintf("%d more like this: %s", n, key[1])
+			r.problems = append(r.problems, p)
 		}
 	}
 	return r.problems
@@ -154,7 +158,7 @@ func (r *report) done() []Problem {
 // oneLine keeps hostile text from forging lines, or colours on a terminal.
 func oneLine(s string) string {
 	return strings.Map(func(c rune) rune {
-		if c < ' ' || c == 0x7f || c >= 0x80 && c < 0xa0 || c == '\u2028' || c == '\u2029' {
+		if unicode.IsControl(c) || unicode.In(c, unicode.Cf, unicode.Zl, unicode.Zp) {
 			return ' '
 		}
 		return c

@@ -353,13 +353,15 @@ func TestChanges(t *testing.T) {
 	changes, err := check.ParseNameStatus([]byte(strings.Join([]string{
 		"A", fresh + "run.toml", "A", fresh + "requests.parquet", "A", fresh + "notes.md",
 		"M", old + "run.toml", "A", old + "notes.md", "D", old + "samples.parquet",
-		"M", "results/names.toml", "A", "results/errata/" + id + ".toml", "M", "README.md", "M", "elsewhere/" + old + "run.toml", "",
+		"M", "results/names.toml", "A", "results/errata/" + id + ".toml", "M", "README.md", "M", "elsewhere/" + old + "run.toml",
+		"A", "results/.hidden/big.bin", "A", "results/x.partial/run.toml", "A", "results/errata/big.bin", "D", "results/mend.bin", "M", "results/README.md", "",
 	}, "\x00")))
 	must(t, err)
 	got := check.Changes("results", changes)
-	if len(got) != 3 {
-		t.Errorf("problems %v, want three", got)
+	if len(got) != 6 {
+		t.Errorf("problems %v, want six", got)
 	}
+	wants(t, got, "big.bin", "is no part of", check.Refuse)
 	wants(t, got, "run.toml", "is changed in a run that exists", check.Refuse)
 	wants(t, got, "notes.md", "is added in a run that exists", check.Refuse)
 	wants(t, got, "samples.parquet", "is deleted in a run that exists", check.Refuse)
@@ -370,6 +372,45 @@ func TestChanges(t *testing.T) {
 	if _, err := check.ParseNameStatus([]byte("M\x00a\x00X")); err == nil {
 		t.Error("a letter without a path was taken")
 	}
+}
+
+// What lies beside runs is carried by every clone, as they are.
+func TestFolder(t *testing.T) {
+	dir := filepath.Dir(good().write(t, t.TempDir()))
+	write := func(name, text string) {
+		t.Helper()
+		must(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+	}
+	for _, name := range []string{"names.toml", "README.md", ".gitignore", "errata/" + id + ".toml", "errata/README.md"} {
+		write(name, "text = \"fine\"\n")
+	}
+	must(t, os.Mkdir(filepath.Join(dir, id+".partial"), 0o755))
+	if got := check.Folder(dir); len(got) != 0 {
+		t.Errorf("problems of a good folder: %v", got)
+	}
+	write("stray\nline.bin", "x")
+	write(".hidden/deep/file", "x")
+	write("errata/file.bin", "x")
+	write("errata/deep/file", "x")
+	write("README.md", "ask with the key "+"sk-"+strings.Repeat("a1B2", 12))
+	must(t, os.Symlink(filepath.Join(dir, "names.toml"), filepath.Join(dir, ".gitattributes")))
+	must(t, os.Truncate(filepath.Join(dir, "names.toml"), 2<<20))
+	got := check.Folder(dir)
+	if len(got) != 7 {
+		t.Errorf("problems %v, want seven", got)
+	}
+	wants(t, got, "stray line.bin", "is no part of", check.Refuse)
+	wants(t, got, ".hidden", "is no part of", check.Refuse)
+	wants(t, got, "file.bin", "is no part of", check.Refuse)
+	wants(t, got, "deep", "is no part of", check.Refuse)
+	wants(t, got, "README.md", "line 1", check.Refuse)
+	wants(t, got, ".gitattributes", "is not a regular file", check.Refuse)
+	wants(t, got, "names.toml", "2097152 bytes", check.Refuse)
+
+	must(t, os.RemoveAll(filepath.Join(dir, "errata")))
+	must(t, os.Symlink(t.TempDir(), filepath.Join(dir, "errata")))
+	wants(t, check.Folder(dir), "errata", "is not a folder", check.Refuse)
 }
 
 func FuzzParseNameStatus(f *testing.F) {

@@ -20,6 +20,8 @@ const (
 	notesFile    = "notes.md"
 )
 
+var runFiles = []string{runFile, requestsFile, samplesFile, notesFile}
+
 // Sizes of a run's folder: the repository is cloned by everyone, for ever.
 const (
 	WarnBytes   = 4 << 20
@@ -65,7 +67,7 @@ func (r *report) files(entries []os.DirEntry) bool {
 		have = append(have, e.Name())
 		info, err := e.Info()
 		switch {
-		case !slices.Contains([]string{runFile, requestsFile, samplesFile, notesFile}, e.Name()):
+		case !slices.Contains(runFiles, e.Name()):
 			r.refuse("", rule, "remove it: a run is run.toml, requests.parquet, samples.parquet and, optionally, notes.md", "holds %q", e.Name())
 		case err != nil || !info.Mode().IsRegular():
 			r.refuse(e.Name(), rule, "put the file itself there", "is not a regular file")

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -86,31 +84,6 @@ func ParseNameStatus(b []byte) ([]Change, error) {
 		out = append(out, Change{fields[i][0], fields[i+1]})
 	}
 	return out, nil
-}
-
-// Changes refuses changes to runs that exist already: below results, in slashes from the repository's root, each run
-// folder that is touched must be new as a whole, its run.toml included. Other files there (errata, names.toml) may
-// change.
-func Changes(results string, changes []Change) []Problem {
-	byRun := map[string][]Change{}
-	prefix := path.Clean(results) + "/"
-	for _, c := range changes {
-		id, _, ok := strings.Cut(strings.TrimPrefix(c.Path, prefix), "/")
-		if ok && strings.HasPrefix(c.Path, prefix) && idForm.MatchString(id) {
-			byRun[id] = append(byRun[id], c)
-		}
-	}
-	var out []Problem
-	for _, id := range slices.Sorted(maps.Keys(byRun)) {
-		isNew := slices.Contains(byRun[id], Change{'A', prefix + id + "/" + runFile})
-		for _, c := range byRun[id] {
-			if !isNew || c.Status != 'A' {
-				out = append(out, Problem{oneLine(c.Path), fmt.Sprintf("%s in a run that exists already", verb(c.Status)),
-					"take the change back: runs never change; say what is wrong with one in results/errata/" + id + ".toml", Refuse})
-			}
-		}
-	}
-	return out
 }
 
 func verb(status byte) string {

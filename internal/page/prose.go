@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Prose is a page of Markdown written by the site's owner: data, contribute.
@@ -64,7 +65,7 @@ const (
 // Validate returns all mistakes of an erratum.
 func (e Erratum) Validate() error {
 	var bad []string
-	if len(e.Date) != len("2026-12-24") || e.Date[4] != '-' || e.Date[7] != '-' {
+	if _, err := time.Parse(time.DateOnly, e.Date); err != nil {
 		bad = append(bad, fmt.Sprintf("date %q: want a day such as \"2026-12-24\"", e.Date))
 	}
 	if strings.TrimSpace(e.Text) == "" {
