@@ -90,7 +90,7 @@ var owners = map[string]string{
 	"github.com/yuin/goldmark":            "internal/page",
 	"golang.org/x/image":                  "internal/site/social",
 	"golang.org/x/net":                    "internal/client internal/site",
-	"golang.org/x/sys":                    "cmd/measure internal/client internal/eventlog internal/health internal/probe",
+	"golang.org/x/sys":                    "cmd/measure internal/client internal/eventlog internal/health internal/probe internal/site",
 	"golang.org/x/term":                   "cmd/measure",
 }
 

@@ -69,6 +69,9 @@ func runsText(n int) string {
 // options opens the folders that a build reads, and reads the site's configuration.
 func (c buildConfig) options() (site.Options, page.Site, error) {
 	opt := site.Options{Out: c.out, Templates: templates.Files}
+	if err := c.checkFolders(); err != nil {
+		return opt, page.Site{}, err
+	}
 	switch info, err := os.Stat(c.templates); {
 	case err == nil && info.IsDir():
 		opt.Templates = os.DirFS(c.templates)
@@ -93,6 +96,50 @@ func (c buildConfig) options() (site.Options, page.Site, error) {
 	}
 	s.CopyData, s.Generator = c.copyData, "sitegen "+version()
 	return opt, s, nil
+}
+
+// checkFolders refuses an output that holds what the build reads, which would be replaced with it, or lies in it, which the next build
+// would read.
+func (c buildConfig) checkFolders() error {
+	if c.out == "" {
+		return usageError("--out is empty: name the folder to write, such as --out site")
+	}
+	if c.results == "" {
+		return usageError("--results is empty: name the folder of runs, such as --results results")
+	}
+	for _, f := range []struct{ flag, path string }{{"results", c.results}, {"templates", c.templates}, {"overrides", c.overrides}, {"cache", c.cache}} {
+		if f.path == "" {
+			continue
+		}
+		if within(f.path, c.out) {
+			return usageError("--%s %q lies in the output %q, which is replaced as a whole: name another folder with --out", f.flag, f.path, c.out)
+		}
+		if within(c.out, f.path) {
+			return usageError("--out %q lies in --%s %q: name a folder outside of it", c.out, f.flag, f.path)
+		}
+	}
+	return nil
+}
+
+// within reports whether path is the folder dir or lies in it, links followed.
+func within(path, dir string) bool {
+	rel, err := filepath.Rel(resolved(dir), resolved(path))
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// resolved is the path without links, as far as it exists.
+func resolved(path string) string {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return path
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	if parent := filepath.Dir(path); parent != path {
+		return filepath.Join(resolved(parent), filepath.Base(path))
+	}
+	return path
 }
 
 // build makes the site and returns how many runs it shows. When it fails, the old site is untouched.

@@ -94,20 +94,22 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.HasSuffix(r.URL.Path, "/") {
 		name = path.Join(name, "index.html")
 	}
-	if strings.HasSuffix(name, ".html") {
-		s.page(w, r, name)
+	if _, err := os.Stat(s.path(name)); err != nil || strings.HasSuffix(name, ".html") {
+		s.page(w, name)
 		return
 	}
 	http.FileServer(http.Dir(s.dir)).ServeHTTP(w, r)
 }
 
+func (s *server) path(name string) string { return filepath.Join(s.dir, filepath.FromSlash(name)) }
+
 // page sends an HTML file with the reload script, or 404.html.
-func (s *server) page(w http.ResponseWriter, _ *http.Request, name string) {
+func (s *server) page(w http.ResponseWriter, name string) {
 	status := http.StatusOK
-	b, err := os.ReadFile(filepath.Join(s.dir, filepath.FromSlash(name)))
+	b, err := os.ReadFile(s.path(name))
 	if err != nil {
 		status = http.StatusNotFound
-		b, _ = os.ReadFile(filepath.Join(s.dir, "404.html"))
+		b, _ = os.ReadFile(s.path("404.html"))
 	}
 	b = bytes.Replace(b, []byte("</body>"), []byte(`<script defer src="`+scriptPath+`"></script></body>`), 1)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

@@ -40,8 +40,10 @@ func TestServedPagesReload(t *testing.T) {
 	if code, body := get("/"); code != 200 || !strings.Contains(body, scriptPath) {
 		t.Errorf("home: status %d, reload script in it %t", code, strings.Contains(body, scriptPath))
 	}
-	if code, body := get("/nowhere/"); code != 404 || !strings.Contains(body, "Page not found") {
-		t.Errorf("absent page: status %d, body %.80q", code, body)
+	for _, path := range []string{"/nowhere/", "/nowhere", "/nowhere.json", "/runs/nowhere"} {
+		if code, body := get(path); code != 404 || !strings.Contains(body, "Page not found") {
+			t.Errorf("%s is absent: status %d, body %.80q", path, code, body)
+		}
 	}
 	if code, body := get("/data/runs.json"); code != 200 || strings.Contains(body, scriptPath) {
 		t.Errorf("file: status %d", code)

@@ -23,6 +23,7 @@ type Builder struct {
 	assets assets
 	render *renderer
 	dir    string // the folder under construction
+	held   *folderLock
 
 	base     string          // names the program, the templates and the configuration
 	root     string          // path of the base URL, "" without one
@@ -66,11 +67,11 @@ func New(opt Options, s page.Site) (*Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := makeBeside(opt.Out)
+	dir, held, err := makeBeside(opt.Out)
 	if err != nil {
 		return nil, err
 	}
-	b := &Builder{opt: opt, site: s, assets: a, render: r, dir: dir, pages: map[string]outline{}, files: map[string]bool{},
+	b := &Builder{opt: opt, site: s, assets: a, render: r, dir: dir, held: held, pages: map[string]outline{}, files: map[string]bool{},
 		base: base, root: rootOf(s.BaseURL), previous: map[string]Unit{}, dirs: map[string]bool{}, open: map[string]*Unit{}, anchors: map[string][]string{}}
 	for _, u := range opt.Previous.Units {
 		b.previous[u.Folder] = u
@@ -90,6 +91,7 @@ func (b *Builder) Abort() error {
 	}
 	err := os.RemoveAll(b.dir)
 	b.dir = ""
+	b.held.release()
 	return err
 }
 
@@ -188,6 +190,7 @@ func (b *Builder) Finish() error {
 		return err
 	}
 	b.dir = ""
+	b.held.release()
 	return nil
 }
 

@@ -49,24 +49,8 @@ func checkReplaceable(out string) error {
 	return nil
 }
 
-// makeBeside makes the folder under construction in the output's parent, so that renaming it is one step.
-func makeBeside(out string) (string, error) {
-	out, err := filepath.Abs(out)
-	if err != nil {
-		return "", err
-	}
-	parent := filepath.Dir(out)
-	if err := os.MkdirAll(parent, 0o755); err != nil {
-		return "", err
-	}
-	dir, err := os.MkdirTemp(parent, "."+filepath.Base(out)+".new-")
-	if err != nil {
-		return "", err
-	}
-	return dir, os.Chmod(dir, 0o755)
-}
-
-// swap puts the folder built in the place of out. When the second renaming fails, the first is undone.
+// swap puts the folder built in the place of out. Where the system can exchange two names in one step, there is a site at every
+// instant; elsewhere a kill between two renamings leaves the old one beside it, and clearLeft puts that back.
 func swap(built, out string) error {
 	if err := checkReplaceable(out); err != nil {
 		return err // it has changed since New
@@ -74,7 +58,17 @@ func swap(built, out string) error {
 	if err := carryOver(out, built); err != nil {
 		return err
 	}
-	old := built + ".old"
+	if exchange(built, out) == nil {
+		return os.RemoveAll(built) // the old site, by now
+	}
+	return swapByRenaming(built, out)
+}
+
+// swapByRenaming is swap in two steps. When the second fails, the first is undone.
+func swapByRenaming(built, out string) error {
+	held := lock(out) // clearLeft of another build must not take it for left behind
+	defer held.release()
+	old := built + oldSuffix
 	err := os.Rename(out, old)
 	hadOld := err == nil
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
