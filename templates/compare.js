@@ -161,6 +161,9 @@
   const update = async (runs) => {
     result.replaceChildren();
     const chosen = sides.map((s) => runs.find((r) => r.id === s.value));
+    // An address may name a run that is not here, or no longer: the choice cannot show it.
+    const absent = sides.map((s) => s.value ? '' : address.get(s.dataset.side)).filter(Boolean);
+    if (absent.length) { state.textContent = `No run here is called ${absent.join(' or ')}. Choose another.`; return; }
     if (chosen.includes(undefined)) { state.textContent = ''; return; }
     state.textContent = 'Loading';
     const [a, b] = await Promise.all(chosen.map((r) => get(root + r.url)));
@@ -172,6 +175,7 @@
     for (const s of sides) {
       s.append(...runs.map((r) => make('option', `${r.started.slice(0, 10)} ${r.title}, ${r.engine} ${r.engine_version}`, { value: r.id })));
       s.value = address.get(s.dataset.side) || '';
+      if (s.selectedIndex < 0) s.selectedIndex = 0;
       s.addEventListener('change', () => {
         if (s.value) address.set(s.dataset.side, s.value); else address.delete(s.dataset.side);
         history.replaceState(null, '', '?' + address);

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -127,6 +128,8 @@ func facts(r *event.Run) []Fact {
 	return out
 }
 
+// text is a fact as words. Numbers are written as run.json and browsers write them, in the precision that those have: the page for any
+// two runs and this package say the same.
 func text(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -134,10 +137,11 @@ func text(v any) string {
 	case string:
 		return v
 	case float64:
-		if !finite(v) {
-			return ""
+		return decimal(v)
+	case int64:
+		if exact := int64(1 << 53); v < -exact || v > exact {
+			return decimal(float64(v))
 		}
-		return strconv.FormatFloat(v, 'f', -1, 64)
 	case bool:
 		if v {
 			return "yes"
@@ -145,6 +149,18 @@ func text(v any) string {
 		return "no"
 	}
 	return fmt.Sprint(v)
+}
+
+// decimal is a number as ECMAScript writes it, "" for none.
+func decimal(v float64) string {
+	if v == 0 {
+		return "0" // without the sign of a zero
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return "" // not a number
+	}
+	return string(b)
 }
 
 func ints(v []int) string {

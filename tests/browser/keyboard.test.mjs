@@ -178,3 +178,31 @@ test('runs are found by words on the home page', async () => {
   assert.deepEqual(problems, []);
   await close();
 });
+
+test('any two runs are compared; the address keeps them, and says when one is not here', async () => {
+  const { page, problems, close } = await open(browser, 'compare/');
+  const [a, b] = [page.locator('select[data-side="a"]'), page.locator('select[data-side="b"]')];
+  const state = page.locator('[data-state]');
+  await page.waitForFunction(() => document.querySelectorAll('select[data-side="b"] option').length > 2);
+  const ids = await a.locator('option').evaluateAll((all) => all.map((o) => o.value).filter(Boolean));
+  await a.selectOption(ids[0]);
+  await b.selectOption(ids[1]);
+  await page.waitForFunction(() => document.querySelector('[data-state]').textContent === 'Compared');
+  assert.deepEqual(await page.locator('[data-result] h3').allInnerTexts(), ['What differs', 'Cell by cell']);
+  assert.ok(await page.locator('[data-result] table.pairs').last().locator('tbody tr').count() > 0, 'no cell is shown');
+
+  await page.reload();
+  await page.waitForFunction(() => document.querySelector('[data-state]').textContent === 'Compared');
+  assert.equal(await a.inputValue(), ids[0]);
+  assert.equal(await b.inputValue(), ids[1]);
+
+  await page.goto(`${site.base}compare/?a=nobody&b=${ids[1]}`);
+  await page.waitForFunction(() => document.querySelector('[data-state]').textContent.includes('nobody'));
+  assert.equal(await state.innerText(), 'No run here is called nobody. Choose another.');
+  assert.equal(await a.locator('option:checked').innerText(), 'choose');
+  await a.selectOption(ids[1]);
+  await page.waitForFunction(() => document.querySelector('[data-state]').textContent === 'Compared');
+  assert.match(await page.locator('[data-result]').innerText(), /No recorded fact differs/);
+  assert.deepEqual(problems, []);
+  await close();
+});
