@@ -155,8 +155,8 @@ func build(ctx context.Context, c buildConfig, stderr io.Writer) (n int, err err
 	for _, dir := range partial {
 		fmt.Fprintf(stderr, "sitegen: %s is not complete and is left out: finish it with measure run --resume %s\n", dir, dir)
 	}
-	x, err := readExtras(c.results)
-	if err != nil {
+	x, wrong := readExtras(c.results)
+	if err := errors.Join(wrong...); err != nil {
 		return 0, err
 	}
 	st := openStore(c.cache, c.out)

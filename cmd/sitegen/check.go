@@ -62,8 +62,8 @@ func checkCommand(ctx context.Context, args []string, stdout, stderr io.Writer) 
 	return tell(stdout, problems, len(runs))
 }
 
-// expand turns folders of runs into their runs, and returns those folders too. A path that is neither a run nor holds any is checked as it is: the check says what
-// is wrong with it.
+// expand turns folders of runs into their runs, and returns those folders too. A path that is neither a run nor holds any is checked as
+// it is: the check says what is wrong with it.
 func expand(paths []string, stderr io.Writer) (out, folders []string, err error) {
 	for _, p := range paths {
 		info, err := os.Stat(p)

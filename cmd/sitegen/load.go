@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"speedmatrix/internal/check"
 	"speedmatrix/internal/compare"
 	"speedmatrix/internal/eventlog"
 	"speedmatrix/internal/page"
@@ -27,8 +28,8 @@ const (
 // rawFiles are copied beside a page with --copy-data.
 var rawFiles = []string{"requests.parquet", "samples.parquet"}
 
-// scan lists the run folders below dir, sorted, and the runs in progress, which are left out. Files, hidden folders and the folder
-// "errata" are not runs.
+// scan lists the run folders below dir, sorted, and the runs in progress, which are left out. Files, hidden folders and the errata are
+// not runs.
 func scan(dir string) (runs, partial []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -40,7 +41,7 @@ func scan(dir string) (runs, partial []string, err error) {
 	for _, e := range entries {
 		name := e.Name()
 		switch {
-		case strings.HasPrefix(name, ".") || name == "errata":
+		case strings.HasPrefix(name, ".") || name == check.ErrataFolder:
 		case !e.IsDir() && e.Type()&fs.ModeSymlink == 0:
 		case strings.HasSuffix(name, partialSuffix):
 			partial = append(partial, filepath.Join(dir, name))

@@ -8,7 +8,7 @@
 //  4. time and place: nothing in the future, instants in order, requests within their pass and streams, none twice (instants.go);
 //  5. counts: tokens against usage and against what was asked, rates within physical bounds (counts.go).
 //
-// Duplicates, Folder and Changes look at a set of runs (set.go, folder.go). A problem is a value with a way to mend it, never an error; the package
+// Duplicates and Changes look at a set of runs (set.go), Folder at what lies beside them (folder.go). A problem is a value with a way to mend it, never an error; the package
 // repeats nothing secret, changes no file and reads no clock: "now" is an option.
 package check
 

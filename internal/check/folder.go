@@ -1,9 +1,7 @@
 package check
 
 import (
-	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -13,14 +11,15 @@ import (
 	"speedmatrix/internal/eventlog"
 )
 
-// What a folder of runs holds beside them: texts for people and git, the names of things, and what turned out to be wrong with runs.
+// What a folder of runs holds beside them: the names of things, and <run-id>.toml for what turned out to be wrong with a run.
 const (
-	errataFolder = "errata"
-	extraBytes   = 1 << 20
-	tomlSuffix   = ".toml"
+	NamesFile    = "names.toml"
+	ErrataFolder = "errata"
+	ErratumExt   = ".toml"
+	ExtraBytes   = 1 << 20 // of one such file
 )
 
-// texts may lie in a folder of runs, and in its errata.
+// texts, for people and git, may lie in a folder of runs and in its errata.
 var texts = []string{"README.md", ".gitignore", ".gitattributes"}
 
 const (
@@ -39,7 +38,7 @@ func Folder(dir string) []Problem {
 	}
 	for _, e := range entries {
 		switch {
-		case e.Name() == errataFolder:
+		case e.Name() == ErrataFolder:
 			r.errata(e)
 		case isHidden(e.Name()) || e.Type().IsRegular():
 			r.extra(e.Name(), e)
@@ -62,7 +61,7 @@ func (r *report) errata(e os.DirEntry) {
 		return
 	}
 	for _, e := range entries {
-		r.extra(path.Join(errataFolder, e.Name()), e)
+		r.extra(path.Join(ErrataFolder, e.Name()), e)
 	}
 }
 
@@ -74,8 +73,8 @@ func (r *report) extra(name string, e os.DirEntry) {
 		r.refuse(name, "layout", strayMend, strayText)
 	case err != nil || !info.Mode().IsRegular():
 		r.refuse(name, "layout", "put the file itself there", "is not a regular file")
-	case info.Size() > extraBytes:
-		r.refuse(name, "size", "shorten it", "has %d bytes: more than %d are refused", info.Size(), extraBytes)
+	case info.Size() > ExtraBytes:
+		r.refuse(name, "size", "shorten it", "has %d bytes: more than %d are refused", info.Size(), ExtraBytes)
 	default:
 		b, err := os.ReadFile(r.path(name))
 		if err != nil {
@@ -91,44 +90,12 @@ func isStray(name string) bool {
 	folder, file, nested := strings.Cut(name, "/")
 	switch {
 	case !nested:
-		return !slices.Contains(texts, name) && name != "names.toml"
-	case folder == errataFolder:
-		id, isTOML := strings.CutSuffix(file, tomlSuffix)
+		return !slices.Contains(texts, name) && name != NamesFile
+	case folder == ErrataFolder:
+		id, isTOML := strings.CutSuffix(file, ErratumExt)
 		return !slices.Contains(texts, file) && !(isTOML && eventlog.ValidID(id))
 	}
 	return !idForm.MatchString(folder) || !slices.Contains(runFiles, file)
 }
 
 func isHidden(name string) bool { return strings.HasPrefix(name, ".") }
-
-// Changes refuses changes to runs that exist already: below results, in slashes from the repository's root, each run
-// folder that is touched must be new as a whole, its run.toml included. Errata, names.toml and the texts beside them may
-// change; what nothing reads may only be removed.
-func Changes(results string, changes []Change) []Problem {
-	byRun := map[string][]Change{}
-	var out []Problem
-	prefix := path.Clean(results) + "/"
-	for _, c := range changes {
-		name, ok := strings.CutPrefix(c.Path, prefix)
-		if !ok {
-			continue
-		}
-		id, _, nested := strings.Cut(name, "/")
-		switch {
-		case nested && idForm.MatchString(id):
-			byRun[id] = append(byRun[id], c)
-		case isStray(name) && c.Status != 'D':
-			out = append(out, Problem{oneLine(c.Path), strayText, strayMend, Refuse})
-		}
-	}
-	for _, id := range slices.Sorted(maps.Keys(byRun)) {
-		isNew := slices.Contains(byRun[id], Change{'A', prefix + id + "/" + runFile})
-		for _, c := range byRun[id] {
-			if !isNew || c.Status != 'A' {
-				out = append(out, Problem{oneLine(c.Path), fmt.Sprintf("%s in a run that exists already", verb(c.Status)),
-					"take the change back: runs never change; say what is wrong with one in results/errata/" + id + ".toml", Refuse})
-			}
-		}
-	}
-	return out
-}

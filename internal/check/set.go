@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -84,6 +86,38 @@ func ParseNameStatus(b []byte) ([]Change, error) {
 		out = append(out, Change{fields[i][0], fields[i+1]})
 	}
 	return out, nil
+}
+
+// Changes refuses changes to runs that exist already: below results, in slashes from the repository's root, each run
+// folder that is touched must be new as a whole, its run.toml included. Errata, names.toml and the texts beside them may
+// change; what nothing reads may only be removed.
+func Changes(results string, changes []Change) []Problem {
+	byRun := map[string][]Change{}
+	var out []Problem
+	prefix := path.Clean(results) + "/"
+	for _, c := range changes {
+		name, ok := strings.CutPrefix(c.Path, prefix)
+		if !ok {
+			continue
+		}
+		id, _, nested := strings.Cut(name, "/")
+		switch {
+		case nested && idForm.MatchString(id):
+			byRun[id] = append(byRun[id], c)
+		case isStray(name) && c.Status != 'D':
+			out = append(out, Problem{oneLine(c.Path), strayText, strayMend, Refuse})
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(byRun)) {
+		isNew := slices.Contains(byRun[id], Change{'A', prefix + id + "/" + runFile})
+		for _, c := range byRun[id] {
+			if !isNew || c.Status != 'A' {
+				out = append(out, Problem{oneLine(c.Path), fmt.Sprintf("%s in a run that exists already", verb(c.Status)),
+					"take the change back: runs never change; say what is wrong with one in results/errata/" + id + ".toml", Refuse})
+			}
+		}
+	}
+	return out
 }
 
 func verb(status byte) string {
