@@ -128,8 +128,8 @@
   const cellRow = (p) => {
     const c = p.a || p.b;
     const of = (x) => (!x ? '—' : typeof x.tok_s === 'number' ? rate(x.tok_s) : words(x.status));
-    const verdict = make('td', p.verdict, { class: 'verdict' });
-    if (p.why) verdict.append(make('small', ': ' + p.why, { class: 'word' }));
+    const verdict = make('td', p.verdict, { class: `verdict ${p.verdict}` });
+    if (p.why) verdict.append(make('span', ': ', { class: 'vh' }), make('small', p.why, { class: 'word' }));
     return [make('th', c.phase === 'prefill' ? 'Prefill' : 'Sustained decode', { scope: 'row' }), make('th', c.label, { scope: 'row' }), make('th', String(c.concurrency), { scope: 'row' }),
       make('td', of(p.a)), make('td', of(p.b)), make('td', dash(p.ratio, times)), make('td', p.low === undefined ? '—' : `${p.low.toFixed(2)} to ${p.high.toFixed(2)}`),
       verdict, make('td', dash(p.ttft, times)), make('td', dash(p.between, times))];
